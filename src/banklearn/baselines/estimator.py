@@ -1,0 +1,148 @@
+"""What all rivals share once their frequencies are chosen: the last fit and the prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .chunks import Array, gram, row_chunks, weighted_features
+from .logistic import Blocks, fit_logistic
+from .ridge import ridge_posterior
+from .scaling import standardiser
+
+
+class FourierRegressor(RegressorMixin, BaseEstimator):
+    """Ridge regression on weighted Fourier features; subclasses choose W, amplitude and lam.
+
+    y = mean + scale (phi(x)'beta + noise), beta | noise ~ N(0, noise / lam I),
+    noise ~ IG(a0, b0); inputs and target are standardised inside.
+    """
+
+    a0: float
+    b0: float
+    chunk_rows: int
+
+    def _prepare(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Validate, then standardise X (N, d) and y (N,)."""
+        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
+        self.scaler_ = standardiser(X)
+        self.y_mean_, spread = float(np.mean(y)), float(np.std(y))
+        self.y_scale_ = spread if spread > 0 else 1.0
+        return self.scaler_(X), np.asarray((y - self.y_mean_) / self.y_scale_, dtype=np.float64)
+
+    def _finish(self, X: Array, y: Array, W: Array, amplitude: Array | None, lam: float) -> None:
+        """The posterior of weights and noise on all rows of the standardised X, y."""
+        self.W_, self.amplitude_, self.lam_ = W, amplitude, lam
+        stats = gram(X, y[:, None], W, amplitude, self.chunk_rows)
+        self.posterior_ = ridge_posterior(stats, lam, self.a0, self.b0)
+        self.noise_ = self.posterior_.noise * self.y_scale_**2
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Posterior mean of y at X (N, d); with ``return_std`` also its standard deviation."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        mean, std = np.empty(X.shape[0]), np.empty(X.shape[0])
+        for rows in row_chunks(X.shape[0], self.chunk_rows):
+            Phi = weighted_features(self.scaler_(X[rows]), self.W_, self.amplitude_)
+            mean[rows] = self.posterior_.mean(Phi)
+            if return_std:
+                std[rows] = self.posterior_.std(Phi)
+        mean = self.y_mean_ + self.y_scale_ * mean
+        return (mean, self.y_scale_ * std) if return_std else mean
+
+
+def with_intercept(Phi: Array) -> Array:
+    """Append the constant feature."""
+    return np.hstack([Phi, np.ones((Phi.shape[0], 1))])
+
+
+def ridge_penalty(lam: float, n_features: int, n_rows: int) -> Array:
+    """lam for every feature and next to nothing for the constant, (n_features + 1,)."""
+    penalty = np.full(n_features + 1, lam)
+    penalty[-1] = min(lam, 1e-6 * n_rows)
+    return penalty
+
+
+def one_hot(codes: np.ndarray, n_classes: int) -> Array:
+    """One column of 0/1 targets per problem: one for two classes, else one class against rest."""
+    if n_classes == 2:
+        return codes[:, None].astype(float)
+    return (codes[:, None] == np.arange(n_classes)).astype(float)
+
+
+def class_probabilities(F: Array) -> Array:
+    """Probabilities (N, n_classes) from the logits (N, C) of the one-against-rest problems."""
+    p = expit(F)
+    if F.shape[1] == 1:
+        return np.hstack([1.0 - p, p])
+    return np.asarray(p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300))
+
+
+class FourierClassifier(ClassifierMixin, BaseEstimator):
+    """Logistic regression on weighted Fourier features; subclasses choose W, amplitude and lam.
+
+    P(y = 1 | x) = sigmoid(phi(x)'beta + beta_0), beta ~ N(0, I / lam); more than two classes are
+    one-against-rest problems with normalised probabilities.  Inputs are standardised inside.
+    """
+
+    chunk_rows: int
+
+    def _prepare(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
+        """Validate; standardised X (N, d) and class numbers (N,)."""
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"y holds only one class ({self.classes_[0]!r}); a classifier needs rows of at "
+                "least two classes."
+            )
+        self.scaler_ = standardiser(X)
+        return self.scaler_(X), codes
+
+    def _finish(
+        self, X: Array, codes: np.ndarray, W: Array, amplitude: Array | None, lam: float
+    ) -> None:
+        """The mode of the weights on all rows, one Newton run per 0/1 target."""
+        self.W_, self.amplitude_, self.lam_ = W, amplitude, lam
+        T = one_hot(codes, self.classes_.size)
+        penalty = ridge_penalty(lam, 2 * W.shape[0], X.shape[0])
+        fits = [fit_logistic(self._blocks(X, t), penalty, np.zeros(penalty.size)) for t in T.T]
+        self.beta_ = np.column_stack([fit.beta for fit in fits])
+
+    def _blocks(self, X: Array, t: Array) -> Blocks:
+        def blocks() -> Iterator[tuple[Array, Array]]:
+            for rows in row_chunks(X.shape[0], self.chunk_rows):
+                Phi = weighted_features(X[rows], self.W_, self.amplitude_)
+                yield with_intercept(Phi), t[rows]
+
+        return blocks
+
+    def _logits(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        F = np.empty((X.shape[0], self.beta_.shape[1]))
+        for rows in row_chunks(X.shape[0], self.chunk_rows):
+            Phi = weighted_features(self.scaler_(X[rows]), self.W_, self.amplitude_)
+            F[rows] = Phi @ self.beta_[:-1] + self.beta_[-1]
+        return F
+
+    def decision_function(self, X: Any) -> Array:
+        """Logits, (N,) for two classes and (N, n_classes) otherwise."""
+        F = self._logits(X)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities (N, n_classes) at the mode of the weights."""
+        return class_probabilities(self._logits(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row."""
+        winners = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[winners])
