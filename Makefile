@@ -1,0 +1,60 @@
+# Every target makes what it needs: a virtual environment in .venv with the extras it uses.
+# A stamp file per extra depends on pyproject.toml, so a second run installs nothing.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# The first interpreter that is Python 3.11 or later; override with `make PYTHON=... test`.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo "$$p" && break; done)
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test test-env lint bench accuracy statistics docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
+		| while IFS='|' read -r name text; do printf '%-12s %s\n' "$$name" "$$text"; done
+
+$(VENV)/pyvenv.cfg:
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or later was found. Name one: make PYTHON=/path/to/python ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.package: $(VENV)/pyvenv.cfg pyproject.toml
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.extra-%: $(VENV)/.package
+	$(PIP) --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.package ## fit, report and plot a small example into demo-output
+	$(RUN) -m banklearn.demo --out demo-output
+
+test-env: $(VENV)/.extra-test
+
+test: test-env ## the test suite without its slow part; warnings are errors
+	@$(RUN) -m pytest -q
+
+statistics: test-env ## the slow statistical tests of the samplers
+	@$(RUN) -m pytest -q -m slow --timeout=3600 tests/statistical
+
+lint: $(VENV)/.extra-lint ## style, formatting and types
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+bench: $(VENV)/.package ## speed, as ratios measured in one run
+	$(RUN) benchmarks/bench.py
+
+accuracy: $(VENV)/.package ## prediction error on the paper's datasets
+	$(RUN) benchmarks/accuracy.py
+
+docs: $(VENV)/.extra-docs ## build the documentation into site; warnings are errors
+	$(RUN) -m mkdocs build --strict
+
+clean: ## remove the environment, caches and outputs; results in benchmarks/.cache stay
+	rm -rf $(VENV) demo-output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
