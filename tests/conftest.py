@@ -1,0 +1,57 @@
+"""Fixtures and rules that hold for every test."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # tests draw without a display
+
+# No deadline: the first call of a compiled function is slow. Derandomised: a run can be repeated.
+settings.register_profile("banklearn", deadline=None, derandomize=True)
+settings.load_profile("banklearn")
+
+SEEDS = [int(word) for word in os.environ.get("BANKLEARN_SEEDS", "0").split()]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that takes `seed` once per seed in BANKLEARN_SEEDS."""
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", SEEDS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what this machine cannot run, and say why."""
+    reasons = {
+        "needs_data": data_missing(),
+        "torch": None if importlib.util.find_spec("torch") else "PyTorch is not installed",
+    }
+    for item in items:
+        for marker, reason in reasons.items():
+            if reason and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def data_missing() -> str | None:
+    folder = os.environ.get("BANKLEARN_DATA")
+    if not folder:
+        return "BANKLEARN_DATA is not set; it names the folder of the paper's datasets"
+    if not Path(folder).is_dir():
+        return f"BANKLEARN_DATA is {folder!r}, which is not a folder"
+    return None
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of the paper's datasets, for tests marked needs_data."""
+    if reason := data_missing():
+        pytest.skip(reason)
+    return Path(os.environ["BANKLEARN_DATA"])
