@@ -1,0 +1,32 @@
+"""Bayesian nonparametric kernel learning (BaNK) for regression and classification.
+
+The public names are imported on first use, so that ``import banklearn`` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from banklearn._version import __version__
+
+if TYPE_CHECKING:
+    from banklearn.estimators.regressor import BankRegressor
+    from banklearn.posterior.kernel import LearnedKernel
+
+_PUBLIC = {
+    "BankRegressor": "banklearn.estimators.regressor",
+    "LearnedKernel": "banklearn.posterior.kernel",
+}
+
+__all__ = ["BankRegressor", "LearnedKernel", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'banklearn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,46 @@
+"""The contract between statistics and engines."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.gram import Block
+
+Array = NDArray[np.float64]
+Result = TypeVar("Result", covariant=True)
+
+
+class Statistic(Protocol[Result]):
+    """Something that is a sum over blocks of rows."""
+
+    def zero(self) -> list[Array]:
+        """Fresh accumulators."""
+        ...
+
+    def add(self, total: list[Array], block: Block) -> None:
+        """Add one block to the accumulators, in place."""
+        ...
+
+    def finish(self, total: list[Array]) -> Result:
+        """The result from the summed accumulators."""
+        ...
+
+
+class Engine(Protocol):
+    """A way to sum over blocks. Block boundaries and the order of summation are fixed."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the data."""
+        ...
+
+    def sum(self, statistic: Statistic[Any]) -> Any:
+        """The finished sum of a statistic over all blocks."""
+        ...
+
+    def subset(self, rows: NDArray[np.intp]) -> Engine:
+        """An engine over some of the rows, in the given order."""
+        ...

@@ -1,0 +1,47 @@
+"""The reference engine: arrays in memory, one block after another, all cores through BLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.engines.base import Statistic
+from banklearn.gram import BLOCK_ROWS, Block
+
+Array = NDArray[np.float64]
+
+
+class MemoryEngine:
+    """Blocks are views of X (N, d) and y (N,); memory beyond them does not grow with N."""
+
+    def __init__(
+        self, X: Array, y: Array, weight: Array | None = None, block_rows: int = BLOCK_ROWS
+    ) -> None:
+        self.X, self.y, self.weight, self.block_rows = X, y, weight, block_rows
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the data."""
+        return len(self.X)
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks in order."""
+        for index, start in enumerate(range(0, len(self.X), self.block_rows)):
+            part = slice(start, start + self.block_rows)
+            weight = None if self.weight is None else self.weight[part]
+            yield Block(self.X[part], self.y[part], weight, index)
+
+    def sum(self, statistic: Statistic[Any]) -> Any:
+        """Add the blocks in order."""
+        total = statistic.zero()
+        for block in self.blocks():
+            statistic.add(total, block)
+        return statistic.finish(total)
+
+    def subset(self, rows: NDArray[np.intp]) -> MemoryEngine:
+        """Some of the rows, copied."""
+        weight = None if self.weight is None else self.weight[rows]
+        return MemoryEngine(self.X[rows], self.y[rows], weight, self.block_rows)

@@ -1,0 +1,1 @@
+"""Scikit-learn estimators: thin shells around model, sampler and posterior."""

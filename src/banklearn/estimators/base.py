@@ -1,0 +1,241 @@
+"""What regression and classification share: parameters, starting point, chains."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
+
+from banklearn.engines.memory import MemoryEngine
+from banklearn.estimators import parameters as check
+from banklearn.estimators.progress import Progress
+from banklearn.likelihoods.base import Likelihood
+from banklearn.model.features import TRENDS, Trend
+from banklearn.model.priors import Prior
+from banklearn.numerics.streams import Purpose, Streams
+from banklearn.posterior.draws import Draw
+from banklearn.posterior.kernel import LearnedKernel
+from banklearn.posterior.scaling import KINDS, InputScaling, fit_scaling
+from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.run import Plan, Run, growing_stages, run_chain, run_chains
+from banklearn.sampler.start import StartingPoint, choose_start, starting_state
+from banklearn.sampler.sweep import Chain, Model, Tuning
+
+Array = NDArray[np.float64]
+KeepFunction = Callable[[Chain, Prior, int, int, np.random.Generator], Draw]
+
+#: From this many rows on, one chain alone keeps several cores busy.
+LARGE_ROWS = 20_000
+
+
+class BankBase(BaseEstimator):  # type: ignore[misc]
+    """Parameters and fitting common to the estimators."""
+
+    def __init__(
+        self,
+        n_frequencies: int = 384,
+        *,
+        n_chains: int = 2,
+        n_warmup: int = 300,
+        n_draws: int = 50,
+        thin: int = 3,
+        max_time: float | None = None,
+        trend: Trend = "linear",
+        input_scaling: Literal["auto", "none", "standard", "arcsinh"] = "auto",
+        spectral_scale: float | Literal["auto"] = "auto",
+        scale_shape: float | None = 1.0,
+        kappa0: float = 1.0,
+        nu0: float | None = None,
+        alpha_shape: float = 1.0,
+        alpha_rate: float = 1.0,
+        a0: float = 1.0,
+        b0: float = 1e-6,
+        jump_probability: float = 0.5,
+        proposal: Literal["in-turn", "at-once"] = "in-turn",
+        growing_warmup: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_frequencies = n_frequencies
+        self.n_chains = n_chains
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.thin = thin
+        self.max_time = max_time
+        self.trend = trend
+        self.input_scaling = input_scaling
+        self.spectral_scale = spectral_scale
+        self.scale_shape = scale_shape
+        self.kappa0 = kappa0
+        self.nu0 = nu0
+        self.alpha_shape = alpha_shape
+        self.alpha_rate = alpha_rate
+        self.a0 = a0
+        self.b0 = b0
+        self.jump_probability = jump_probability
+        self.proposal = proposal
+        self.growing_warmup = growing_warmup
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        for name, least in (
+            ("n_frequencies", 1),
+            ("n_chains", 1),
+            ("n_warmup", 0),
+            ("n_draws", 1),
+            ("thin", 1),
+            ("verbose", 0),
+        ):
+            check.whole(name, getattr(self, name), least)
+        for name in ("kappa0", "alpha_shape", "alpha_rate", "a0", "b0"):
+            check.positive(name, getattr(self, name))
+        for name in ("max_time", "scale_shape", "nu0"):
+            check.positive(name, getattr(self, name), none=True)
+        if self.spectral_scale != "auto":
+            check.positive("spectral_scale", self.spectral_scale)
+        check.share("jump_probability", self.jump_probability)
+        check.one_of("trend", self.trend, TRENDS)
+        check.one_of("input_scaling", self.input_scaling, ("auto", *KINDS))
+        check.one_of("proposal", self.proposal, ("in-turn", "at-once"))
+
+    def _check_weight(self, sample_weight: Any, X: Array) -> Array | None:
+        """Weights as an array, or None where all are one; negative and all-zero are refused."""
+        if sample_weight is None:
+            return None
+        weight: Array = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        if not (weight > 0).any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to fit.")
+        return weight
+
+    def _fit_posterior(
+        self,
+        X: Array,
+        y: Array,
+        weight: Array | None,
+        likelihood: Likelihood,
+        keep: KeepFunction,
+        start_target: Array | None = None,
+    ) -> None:
+        """Choose scaling and start, run the chains, keep the draws. y is in model units.
+
+        start_target stands for y in the choice of the starting point (classification).
+        """
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        target = y if start_target is None else start_target
+        scaling, start = self._choose(X, target, weight, Streams(seed))
+        self.input_scaling_: InputScaling = scaling
+        self.starting_point_: StartingPoint = start
+        Xs = scaling(X)
+        d = Xs.shape[1]
+        prior = Prior(
+            mu0=np.zeros(d),
+            kappa0=self.kappa0,
+            nu0=d + 2.0 if self.nu0 is None else self.nu0,
+            psi_mean=np.full(d, start.scale**2),
+            psi_shape=self.scale_shape,
+            alpha_shape=self.alpha_shape,
+            alpha_rate=self.alpha_rate,
+            a0=self.a0,
+            b0=self.b0,
+        )
+        if prior.nu0 <= d - 1:
+            raise ValueError(f"nu0 must exceed {d - 1} for {d} varying inputs, but is {self.nu0}.")
+        self.prior_ = prior
+        model = Model(prior, likelihood, self.trend)
+        engine = MemoryEngine(Xs, y, weight)
+        self._run(engine, model, seed, keep)
+
+    def _choose(
+        self, X: Array, y: Array, weight: Array | None, streams: Streams
+    ) -> tuple[InputScaling, StartingPoint]:
+        kinds = ("standard", "arcsinh") if self.input_scaling == "auto" else (self.input_scaling,)
+        options = []
+        for kind in kinds:
+            scaling = fit_scaling(X, weight, kind)
+            Xs = scaling(X)
+            grid = {} if self.spectral_scale == "auto" else {
+                "scales": (float(self.spectral_scale) * np.sqrt(Xs.shape[1]),)
+            }
+            options.append(
+                (
+                    scaling,
+                    choose_start(
+                        Xs, y, weight, self.trend, self.n_frequencies, self.a0, self.b0,
+                        streams, **grid,
+                    ),
+                )
+            )
+        return max(options, key=lambda option: option[1].log_evidence)
+
+    def _run(self, engine: MemoryEngine, model: Model, seed: int, keep: KeepFunction) -> None:
+        cores_share = self.max_time
+        large = engine.n_rows >= LARGE_ROWS
+        stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
+        plan = Plan(self.n_warmup, self.n_draws, self.thin, cores_share, stages)
+        tuning = Tuning(Moves(jump=self.jump_probability), scheme=self.proposal)
+        start = self.starting_point_
+        with Progress(plan, self.n_chains, self.verbose) as progress:
+
+            def run_one(chain: int, stop: threading.Event) -> Run[Draw]:
+                streams = Streams(seed, chain)
+                state = starting_state(
+                    self.n_frequencies,
+                    model.prior.d,
+                    start.scale,
+                    start.lam,
+                    model.prior.alpha_shape / model.prior.alpha_rate,
+                    streams,
+                )
+
+                def kept(link: Chain, sweep: int) -> Draw:
+                    rng = streams.at(Purpose.PREDICT, sweep)
+                    return keep(link, model.prior, chain, sweep, rng)
+
+                return run_chain(
+                    engine, model, state, plan, streams, kept, tuning, progress, stop
+                )
+
+            runs, interrupted = run_chains(run_one, self.n_chains, large)
+        self.draws_: list[Draw] = [draw for run in runs for draw in run.draws]
+        self.trace_ = [_trace(run) for run in runs]
+        self.n_sweeps_ = [len(run.trace) for run in runs]
+        self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
+        self._warn(runs, interrupted)
+
+    def _warn(self, runs: Any, interrupted: bool) -> None:
+        kept = len(self.draws_)
+        planned = self.n_chains * self.n_draws
+        if interrupted:
+            warnings.warn(
+                f"Interrupted: the fit keeps the {kept} of {planned} draws sampled so far.",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif any(run.cut == "time" for run in runs):
+            warmed = min(run.warmup for run in runs)
+            warnings.warn(
+                f"max_time = {self.max_time:g} s ended the fit early: {warmed} of {self.n_warmup} "
+                f"warm-up sweeps and {kept} of {planned} draws were made. More time or fewer "
+                "frequencies would complete it.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def _trace(run: Run[Draw]) -> dict[str, Any]:
+    """The trace of one chain as arrays."""
+    names = ("log_evidence", "accepted_jumps", "accepted_local", "K", "alpha", "lam", "jitter")
+    trace: dict[str, Any] = {n: np.array([getattr(i, n) for i in run.trace]) for n in names}
+    trace["warmup"] = run.warmup
+    return trace

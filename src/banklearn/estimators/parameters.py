@@ -1,0 +1,38 @@
+"""Checks of constructor parameters: each failure is a sentence."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, not {value!r}.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, but is {value}.")
+
+
+def positive(name: str, value: Any, none: bool = False) -> None:
+    """A finite number above zero (or None, where that has a meaning)."""
+    if none and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number{' or None' if none else ''}, not {value!r}.")
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be finite and above zero, but is {value}.")
+
+
+def share(name: str, value: Any) -> None:
+    """A number between zero and one."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, but is {value!r}.")
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """One of a few words."""
+    if value not in choices:
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name} must be one of {listed}, but is {value!r}.")

@@ -1,0 +1,67 @@
+"""A progress bar with what matters: sweep, log evidence, acceptance, components, time left."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any
+
+from banklearn.sampler.run import Plan
+from banklearn.sampler.sweep import Info
+
+
+class Progress:
+    """A rich progress bar, one line per chain; silent when verbose is 0."""
+
+    def __init__(self, plan: Plan, n_chains: int, verbose: int) -> None:
+        self.verbose, self.plan, self.n_chains = verbose, plan, n_chains
+        self._bar: Any = None
+        self._tasks: dict[int, Any] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Progress:
+        if self.verbose:
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("chain {task.fields[chain]}"),
+                BarColumn(bar_width=20),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[report]}"),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+            )
+            self._bar.start()
+        return self
+
+    def __call__(self, chain: int, sweep: int, plan: Plan, info: Info) -> None:
+        """One sweep of one chain is done."""
+        if self._bar is None:
+            return
+        report = (
+            f"log evidence {info.log_evidence:.1f}  accepted {info.accepted_jumps:.0%} jumps "
+            f"{info.accepted_local:.0%} local  K {info.K}"
+        )
+        with self._lock:
+            if chain not in self._tasks:
+                self._tasks[chain] = self._bar.add_task(
+                    "", total=plan.n_sweeps, chain=chain, report=""
+                )
+            self._bar.update(self._tasks[chain], completed=sweep, report=report)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()

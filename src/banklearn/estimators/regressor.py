@@ -1,0 +1,167 @@
+"""BankRegressor: regression with a learned kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from banklearn.estimators.base import BankBase
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.posterior.draws import regression_draw
+from banklearn.posterior.predict import (
+    Law,
+    features_of,
+    regression_law,
+    regression_mean,
+    row_blocks,
+)
+from banklearn.posterior.scaling import TargetScaling, fit_target_scaling
+
+Array = NDArray[np.float64]
+
+
+class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
+    """Bayesian nonparametric kernel learning for regression.
+
+    The spectral density of the kernel is a Dirichlet process mixture of Gaussians; frequencies,
+    mixture and hyper-parameters are sampled, the weights and the noise are integrated out. Time
+    is linear in the number of rows.
+
+    Parameters
+    ----------
+    n_frequencies : int, default=384
+        Random frequencies M; the model has 2M features.
+    n_chains : int, default=2
+        Independent chains; predictions average over all of them.
+    n_warmup, n_draws, thin : int
+        Sweeps of warm-up per chain, draws kept per chain, and sweeps per kept draw.
+    max_time : float or None
+        Seconds after which the fit ends with the draws it has (warm-up ends at 60 %).
+    trend : {"linear", "constant", "none"}
+        Columns that are always there beside the random features.
+    input_scaling : {"auto", "standard", "arcsinh", "none"}
+        How inputs are brought to a common scale; "auto" lets the evidence choose.
+    spectral_scale : float or "auto"
+        Prior standard deviation of the frequencies of scaled inputs; "auto": by evidence.
+    scale_shape : float or None
+        Shape of the gamma prior on the diagonal of Psi0; None fixes it, as the paper does.
+    kappa0, nu0, alpha_shape, alpha_rate, a0, b0 : float
+        The other hyper-parameters; nu0=None means the number of inputs plus 2.
+    jump_probability : float
+        Share of the paper's jumps among the proposals; the others are local.
+    proposal : {"in-turn", "at-once"}
+        Decide frequencies one after another, or all together (eq. rreg), for comparison.
+    growing_warmup : bool
+        Warm up on growing subsamples of the rows.
+    random_state : int, RandomState or None
+        Seed; the same seed gives the same draws.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    kernel_ : LearnedKernel
+        The posterior over kernels.
+    draws_ : list of Draw
+        The kept draws.
+    trace_ : list of dict
+        Per chain: log evidence, acceptance, number of components and more, for every sweep.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankRegressor:
+        """Learn kernel and function from X (N, d) and y (N,); a row of weight w counts as w rows."""
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        weight = self._check_weight(sample_weight, X)
+        if weight is not None and not weight.all():
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        self.target_scaling_: TargetScaling = fit_target_scaling(y, weight)
+        scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
+        self._fit_posterior(X, scaled, weight, Gaussian(self.a0, self.b0), regression_draw)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Mean of the predictive law, (n,); with return_std also its standard deviation."""
+        rows = self._rows(X)
+        shift, scale = self.target_scaling_.shift, self.target_scaling_.scale
+        mean = np.empty(len(rows))
+        std = np.empty(len(rows)) if return_std else None
+        for part in row_blocks(rows):
+            if std is None:
+                mean[part] = regression_mean(self.draws_, rows[part], self.trend)
+            else:
+                law = self._law(rows[part])
+                mean[part], std[part] = law.mean(), law.std()
+        mean = shift + scale * mean
+        return mean if std is None else (mean, scale * std)
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
+        """Central interval of the predictive law: (lower, upper), (n,) each."""
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie between 0 and 1, but is {coverage!r}.")
+        tail = 0.5 * (1.0 - coverage)
+        quantiles = self.predict_quantiles(X, [tail, 1.0 - tail])
+        return quantiles[:, 0], quantiles[:, 1]
+
+    def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
+        """Quantiles of the predictive law, (n, number of quantiles)."""
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
+            raise ValueError(f"quantiles must lie strictly between 0 and 1, but are {quantiles!r}.")
+        rows = self._rows(X)
+        out = np.empty((len(rows), len(levels)))
+        for part in row_blocks(rows):
+            law = self._law(rows[part])
+            for i, q in enumerate(levels):
+                out[part, i] = law.quantile(float(q))
+        return np.asarray(self.target_scaling_.shift + self.target_scaling_.scale * out)
+
+    def log_predictive_density(self, X: Any, y: Any) -> Array:
+        """log p(y_i | x_i, training data) for each row, (n,)."""
+        rows = self._rows(X)
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape != (len(rows),):
+            raise ValueError(f"y has shape {y.shape}, but X has {len(rows)} rows.")
+        scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
+        out = np.empty(len(rows))
+        for part in row_blocks(rows):
+            out[part] = self._law(rows[part]).log_density(scaled[part])
+        return out - float(np.log(self.target_scaling_.scale))
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = None, noise: bool = True
+    ) -> Array:
+        """Joint draws at the rows of X, (n, n_samples): functions, with noise unless switched off."""
+        rows = self._rows(X)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        out = np.empty((len(rows), n_samples))
+        for s in range(n_samples):
+            draw = self.draws_[rng.integers(len(self.draws_))]
+            variance = draw.noise * draw.dof / rng.chisquare(draw.dof)
+            root = draw.root[0]
+            if root.shape[0] == root.shape[1]:
+                step = root @ rng.standard_normal(root.shape[1])
+            else:
+                # The columns of a sketch are exact draws divided by sqrt(R).
+                column = rng.integers(root.shape[1])
+                step = root[:, column] * np.sqrt(root.shape[1]) * rng.choice((-1.0, 1.0))
+            beta = draw.mu_n[0] + np.sqrt(variance) * step
+            for part in row_blocks(rows):
+                out[part, s] = beta @ features_of(draw, rows[part], self.trend)
+            if noise:
+                out[:, s] += np.sqrt(variance) * rng.standard_normal(len(rows))
+        return np.asarray(self.target_scaling_.shift + self.target_scaling_.scale * out)
+
+    def _rows(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.input_scaling_(X)
+
+    def _law(self, rows: Array) -> Law:
+        return regression_law(self.draws_, rows, self.trend)

@@ -1,0 +1,42 @@
+"""What the sampler asks of a likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.gram import Gram, WorkingFunction
+from banklearn.model.evidence import Ridge
+from banklearn.numerics.streams import Streams
+
+Array = NDArray[np.float64]
+
+
+class Likelihood(Protocol):
+    """Given its working weights and targets, the model is a Bayesian linear regression."""
+
+    #: Number of weight vectors beta.
+    tasks: int
+    #: True when row weights never change, so that the statistic of the current W is carried over.
+    fixed_weights: bool
+
+    def working(self, beta: Array | None, streams: Streams, sweep: int) -> WorkingFunction:
+        """Row weights and targets of a block for this sweep; beta (T, P) are the current weights."""
+        ...
+
+    def log_evidence(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
+        """log p(targets | W, lam) with the weights integrated out, given the factored equations."""
+        ...
+
+    def accept_form(self, gram: Gram) -> tuple[float, float]:
+        """(a_n, rest) of the accept step: a_n = 0 when the noise is known."""
+        ...
+
+    def draw_weights(
+        self, gram: Gram, solutions: Sequence[Ridge], rng: np.random.Generator
+    ) -> Array | None:
+        """beta (T, P) from its law given everything else, where later steps need it."""
+        ...

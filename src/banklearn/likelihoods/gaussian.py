@@ -1,0 +1,51 @@
+"""Regression: normal noise of unknown variance, integrated out together with the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.gram import Block, Gram, Working, WorkingFunction
+from banklearn.model.evidence import Ridge, gaussian_log_evidence
+from banklearn.numerics.streams import Streams
+
+Array = NDArray[np.float64]
+
+
+def _working(block: Block, Phi: Array) -> Sequence[Working]:
+    y, w = block.y, block.weight
+    if w is None:
+        return (Working(None, y, float(y @ y), float(len(y))),)
+    return (Working(w, w * y, float(y @ (w * y)), float(w.sum())),)
+
+
+class Gaussian:
+    """Y ~ N(Phi beta, noise), beta | noise ~ N(0, noise / lam I), noise ~ InverseGamma(a0, b0)."""
+
+    tasks = 1
+    fixed_weights = True
+
+    def __init__(self, a0: float, b0: float) -> None:
+        self.a0, self.b0 = a0, b0
+
+    def working(self, beta: Array | None, streams: Streams, sweep: int) -> WorkingFunction:
+        """Sample weights and targets as they are."""
+        return _working
+
+    def log_evidence(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
+        """Eq. modev_int."""
+        return gaussian_log_evidence(
+            solutions[0], float(gram.tt[0]), float(gram.n[0]), self.a0, self.b0
+        )
+
+    def accept_form(self, gram: Gram) -> tuple[float, float]:
+        """a_n = a_0 + n/2 and b_0 + Y'Y/2."""
+        return self.a0 + 0.5 * float(gram.n[0]), self.b0 + 0.5 * float(gram.tt[0])
+
+    def draw_weights(
+        self, gram: Gram, solutions: Sequence[Ridge], rng: np.random.Generator
+    ) -> Array | None:
+        """Not needed: nothing conditions on the weights."""
+        return None

@@ -1,0 +1,1 @@
+"""Numerical tools without any knowledge of the model: trigonometry, linear algebra, streams."""

@@ -1,0 +1,50 @@
+"""Cosine and sine of many phases at once, written next to each other."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.numerics.threads import available_cores, threads
+
+# Below this many phases a second thread costs more than it saves.
+_PARALLEL_FROM = 200_000
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=available_cores(), thread_name_prefix="banklearn-features")
+
+
+def cos_sin_rows(
+    U: NDArray[np.float64], out: NDArray[np.float64], scale: float
+) -> NDArray[np.float64]:
+    """Fill out (2M, n) with rows scale*cos(U_1), scale*sin(U_1), scale*cos(U_2), ... of U (M, n)."""
+    from banklearn.numerics import _compiled
+
+    workers = threads()
+    if workers == 1 or U.size < _PARALLEL_FROM:
+        _compiled.cos_sin_rows(U, out, scale)
+        return out
+    cuts = np.linspace(0, U.shape[0], workers + 1).astype(int)
+    jobs = [
+        _pool().submit(_compiled.cos_sin_rows, U[a:b], out[2 * a : 2 * b], scale)
+        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        if b > a
+    ]
+    for job in jobs:
+        job.result()
+    return out
+
+
+def cos_sin_rows_numpy(
+    U: NDArray[np.float64], out: NDArray[np.float64], scale: float
+) -> NDArray[np.float64]:
+    """The plain version of :func:`cos_sin_rows`: the tests' reference and the fallback."""
+    np.cos(U, out=out[0::2])
+    np.sin(U, out=out[1::2])
+    out *= scale
+    return out

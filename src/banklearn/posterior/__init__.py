@@ -1,0 +1,1 @@
+"""What is kept of the chains, and what is computed from it: predictions, the learned kernel."""

@@ -1,0 +1,115 @@
+"""One kept draw: enough to predict, small enough to keep by the hundred."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.model import niw
+from banklearn.model.evidence import posterior_rate
+from banklearn.model.joint import State
+from banklearn.model.priors import Prior
+from banklearn.numerics.linalg import solve_lower_transposed
+from banklearn.sampler.sweep import Chain
+
+Array = NDArray[np.float64]
+
+#: Columns of the sketch of A^-1 that stands for the uncertainty of the weights.
+SKETCH = 16
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Frequencies, the law of the weights given them, and the spectral mixture.
+
+    The weights of task t are mu_n[t] + sqrt(noise) root[t] xi: root (T, P, R) has E[root root'] =
+    A^-1 (columns are independent draws divided by sqrt(R); exact when P <= R).
+    pi has one entry more than there were components: the mass of components not yet seen, with
+    one draw from the base measure standing for them.
+    """
+
+    W: Array
+    mu_n: Array
+    root: Array
+    noise: float
+    dof: float
+    lam: float
+    alpha: float
+    pi: Array
+    mu: Array
+    Sigma: Array
+    log_evidence: float
+    chain: int
+    sweep: int
+
+
+def covariance_root(L: Array, rng: np.random.Generator, columns: int = SKETCH) -> Array:
+    """root (P, R) with root root' = (L L')^-1 in expectation, exactly when P <= columns."""
+    P = len(L)
+    xi = np.eye(P) if columns >= P else rng.standard_normal((P, columns)) / np.sqrt(columns)
+    return solve_lower_transposed(L, xi)
+
+
+def spectral_mixture(
+    state: State, prior: Prior, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """(pi, mu, Sigma) of the spectral density: pi ~ Dirichlet(m_1, ..., m_K, alpha)."""
+    m = np.bincount(state.Z, minlength=state.K).astype(float)
+    gamma = np.append(rng.gamma(m), rng.gamma(state.alpha))
+    mu, Sigma = niw.draw(prior.base(state.psi), rng)
+    return (
+        gamma / gamma.sum(),
+        np.concatenate([state.mu, mu[None]]),
+        np.concatenate([state.Sigma, Sigma[None]]),
+    )
+
+
+def regression_draw(chain: Chain, prior: Prior, chain_id: int, sweep: int, rng: np.random.Generator) -> Draw:
+    """Keep a draw of a regression chain: Student t with scale^2 noise (1 + phi'A^-1 phi)."""
+    solution = chain.solved.solutions[0]
+    a_n = prior.a0 + 0.5 * float(chain.gram.n[0])
+    b_n = posterior_rate(solution, float(chain.gram.tt[0]), prior.b0)
+    return _draw(chain, prior, chain_id, sweep, rng, b_n / a_n, 2.0 * a_n)
+
+
+def classification_draw(
+    chain: Chain, prior: Prior, chain_id: int, sweep: int, rng: np.random.Generator
+) -> Draw:
+    """Keep a draw of a classification chain: weights normal given the augmentation."""
+    return _draw(chain, prior, chain_id, sweep, rng, 1.0, np.inf)
+
+
+def _draw(
+    chain: Chain,
+    prior: Prior,
+    chain_id: int,
+    sweep: int,
+    rng: np.random.Generator,
+    noise: float,
+    dof: float,
+) -> Draw:
+    pi, mu, Sigma = spectral_mixture(chain.state, prior, rng)
+    solutions = chain.solved.solutions
+    return Draw(
+        W=chain.state.W,
+        mu_n=np.stack([s.mu_n for s in solutions]),
+        root=np.stack([covariance_root(s.L, rng) for s in solutions]),
+        noise=noise,
+        dof=dof,
+        lam=chain.state.lam,
+        alpha=chain.state.alpha,
+        pi=pi,
+        mu=mu,
+        Sigma=Sigma,
+        log_evidence=chain.solved.log_evidence,
+        chain=chain_id,
+        sweep=sweep,
+    )
+
+
+def draw_array(draws: Sequence[Draw], name: str) -> Array:
+    """One scalar of every draw, (S,)."""
+    return np.array([getattr(draw, name) for draw in draws], dtype=float)

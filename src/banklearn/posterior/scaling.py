@@ -1,0 +1,82 @@
+"""From the user's units to the model's: input transforms and the target's location and scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.numerics.weighted import mean_and_std, median
+
+Array = NDArray[np.float64]
+Kind = Literal["none", "standard", "arcsinh"]
+KINDS: tuple[Kind, ...] = ("none", "standard", "arcsinh")
+
+
+@dataclass(frozen=True)
+class InputScaling:
+    """x -> (g(x) - shift) / scale per input, on the inputs that vary.
+
+    g is the identity ("none", "standard") or arcsinh((x - centre) / spread) with the median as
+    centre and the median absolute deviation as spread ("arcsinh", for heavy tails).
+    """
+
+    kind: Kind
+    used: NDArray[np.bool_]
+    shift: Array
+    scale: Array
+    centre: Array
+    spread: Array
+
+    @property
+    def linear(self) -> bool:
+        """Whether lags in the user's units are lags in the model's, up to a factor."""
+        return self.kind != "arcsinh"
+
+    def __call__(self, X: Array) -> Array:
+        """Transform rows of all inputs, (n, d) to (n, number used)."""
+        X = np.asarray(X, dtype=np.float64)[:, self.used]
+        if self.kind == "arcsinh":
+            X = np.arcsinh((X - self.centre) / self.spread)
+        return np.ascontiguousarray((X - self.shift) / self.scale)
+
+
+def fit_scaling(X: Array, weight: Array | None, kind: Kind) -> InputScaling:
+    """Choose shift and scale from training rows; inputs that do not vary are left out."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    used = high > low
+    if not used.any():
+        # Nothing varies: keep one input, which becomes a constant zero.
+        used = used.copy()
+        used[0] = True
+    X = X[:, used]
+    d = X.shape[1]
+    centre, spread = np.zeros(d), np.ones(d)
+    if kind == "arcsinh":
+        centre = median(X, weight)
+        spread = median(np.abs(X - centre), weight)
+        # More than half of the rows at one value: fall back to the standard deviation.
+        spread = np.where(spread > 0, spread, mean_and_std(X - centre, weight)[1])
+        spread = np.where(spread > 0, spread, 1.0)
+        X = np.arcsinh((X - centre) / spread)
+    if kind == "none":
+        return InputScaling(kind, used, np.zeros(d), np.ones(d), centre, spread)
+    shift, scale = mean_and_std(X, weight)
+    return InputScaling(kind, used, shift, np.where(scale > 0, scale, 1.0), centre, spread)
+
+
+@dataclass(frozen=True)
+class TargetScaling:
+    """y -> (y - shift) / scale."""
+
+    shift: float
+    scale: float
+
+
+def fit_target_scaling(y: Array, weight: Array | None) -> TargetScaling:
+    """Mean and standard deviation; a constant target keeps scale 1."""
+    shift, scale = mean_and_std(y[:, None], weight)
+    smallest = 1e-12 * max(abs(float(shift[0])), np.finfo(float).tiny)
+    return TargetScaling(float(shift[0]), float(scale[0]) if scale[0] > smallest else 1.0)

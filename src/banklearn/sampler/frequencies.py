@@ -1,0 +1,75 @@
+"""Proposals for the frequencies: the paper's jump and the local (pCN) move.
+
+Both leave N(mu_Zj, Sigma_Zj) invariant, so the acceptance ratio is the ratio of evidences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.gram import Gram
+from banklearn.model import niw
+from banklearn.model.equations import equation
+from banklearn.model.joint import State
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Which moves a sweep proposes: the tuning of the frequency update.
+
+    With probability jump a frequency is proposed afresh from its component (rho = 1); otherwise
+    it moves locally with log rho uniform between log rho_min and 0.
+    """
+
+    jump: float = 0.5
+    rho_min: float = 0.02
+
+    def draw_rho(self, M: int, rng: np.random.Generator) -> Array:
+        """rho_j for each frequency."""
+        local = np.exp(np.log(self.rho_min) * rng.random(M))
+        return np.where(rng.random(M) < self.jump, 1.0, local)
+
+
+def propose(state: State, rho: Array, rng: np.random.Generator) -> Array:
+    """W_j* = mu + sqrt(1 - rho^2) (W_j - mu) + rho Sigma^(1/2) xi, all j at once; rho = 1 jumps."""
+    L = np.linalg.cholesky(state.Sigma)
+    xi = rng.standard_normal(state.W.shape)
+    centre = state.mu[state.Z]
+    keep = np.sqrt(np.maximum(1.0 - rho**2, 0.0))[:, None]
+    noise = np.einsum("jab,jb->ja", L[state.Z], xi)
+    return np.asarray(centre + keep * (state.W - centre) + rho[:, None] * noise)
+
+
+def log_proposal(j: int, start: Array, end: Array, rho: float, state: State) -> float:
+    """log q(end | start) of the move of frequency j with 0 < rho <= 1."""
+    mu, Sigma = state.mu[state.Z[j]], state.Sigma[state.Z[j]]
+    mean = mu + np.sqrt(1.0 - rho**2) * (start - mu)
+    return float(niw.log_normal(end[None], mean, rho**2 * Sigma)[0])
+
+
+def log_conditional(j: int, state: State, log_evidence: float) -> float:
+    """Unnormalised log p(W_j | rest); log_evidence is log p(Y | X, W, lam)."""
+    k = state.Z[j]
+    density = niw.log_normal(state.W[j : j + 1], state.mu[k], state.Sigma[k])[0]
+    return float(density) + log_evidence
+
+
+@equation("rreg")
+def joint_acceptance(log_evidence_star: float, log_evidence: float) -> float:
+    """log r when all of W is proposed at once: the log ratio of evidences."""
+    return min(0.0, log_evidence_star - log_evidence)
+
+
+def accepted_frequencies(W: Array, W_star: Array, accepted: NDArray[np.bool_]) -> Array:
+    """W with the accepted rows replaced."""
+    return np.where(accepted[:, None], W_star, W)
+
+
+def select_all(gram: Gram, h: int, M: int) -> Gram:
+    """The statistic of the proposed columns alone (with the trend)."""
+    return gram.select(np.r_[0:h, h + 2 * M : h + 4 * M])

@@ -1,0 +1,102 @@
+"""Where a chain starts: spectral scale (and input transform) by the evidence of fixed features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from banklearn.engines.memory import MemoryEngine
+from banklearn.gram import GramSum
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.model.features import Trend
+from banklearn.model.joint import State
+from banklearn.numerics.streams import Purpose, Streams
+
+Array = NDArray[np.float64]
+
+#: Standard deviations of the frequencies that are tried, in units of 1/sqrt(d).
+SCALES = tuple(2.0**k for k in np.arange(-4, 4.5, 0.5))
+#: Prior precisions that are tried.
+LAMS = tuple(10.0**k for k in np.arange(-7, 3.5, 0.5))
+
+
+@dataclass(frozen=True)
+class StartingPoint:
+    """The best fixed kernel of a grid: frequencies N(0, scale^2 I), its lam and log evidence."""
+
+    scale: float
+    lam: float
+    log_evidence: float
+
+
+def best_lam(G: Array, r: Array, tt: float, n: float, a0: float, b0: float) -> tuple[float, float]:
+    """(lam, log evidence) with the highest evidence on the grid, by one eigendecomposition."""
+    values, vectors = np.linalg.eigh(G)
+    projected = (vectors.T @ r) ** 2
+    a_n = a0 + 0.5 * n
+    lams = np.array(LAMS)
+    A = np.maximum(values, 0.0)[None] + lams[:, None]
+    b_n = b0 + np.maximum(0.5 * (tt - (projected / A).sum(axis=1)), 0.0)
+    log_ev = (
+        0.5 * (len(r) * np.log(lams) - np.log(A).sum(axis=1))
+        - a_n * np.log(b_n)
+        + gammaln(a_n)
+        - gammaln(a0)
+        + a0 * np.log(b0)
+        - 0.5 * n * np.log(2 * np.pi)
+    )
+    best = int(np.argmax(log_ev))
+    return float(lams[best]), float(log_ev[best])
+
+
+def choose_start(
+    X: Array,
+    y: Array,
+    weight: Array | None,
+    trend: Trend,
+    M: int,
+    a0: float,
+    b0: float,
+    streams: Streams,
+    rows: int = 2000,
+    scales: tuple[float, ...] = SCALES,
+) -> StartingPoint:
+    """The grid point with the highest evidence on a subsample of the training rows."""
+    rng = streams.at(Purpose.START)
+    if len(X) > rows:
+        chosen = np.sort(rng.choice(len(X), rows, replace=False))
+        X, y = X[chosen], y[chosen]
+        weight = None if weight is None else weight[chosen]
+    d = X.shape[1]
+    xi = rng.standard_normal((min(M, 128), d))
+    engine = MemoryEngine(X, y, weight)
+    working = Gaussian(a0, b0).working(None, streams, 0)
+    best = StartingPoint(scales[0] / np.sqrt(d), 1.0, -np.inf)
+    for scale in scales:
+        W = xi * (scale / np.sqrt(d))
+        gram = engine.sum(GramSum(W, trend, working, 1))
+        lam, log_ev = best_lam(
+            gram.G[0], gram.r[0], float(gram.tt[0]), float(gram.n[0]), a0, b0
+        )
+        if log_ev > best.log_evidence:
+            best = StartingPoint(scale / np.sqrt(d), lam, log_ev)
+    return best
+
+
+def starting_state(
+    M: int, d: int, scale: float, lam: float, alpha: float, streams: Streams
+) -> State:
+    """All frequencies in one component N(0, scale^2 I)."""
+    rng = streams.at(Purpose.START, block=1)
+    return State(
+        W=scale * rng.standard_normal((M, d)),
+        Z=np.zeros(M, dtype=np.int64),
+        mu=np.zeros((1, d)),
+        Sigma=scale**2 * np.eye(d)[None],
+        alpha=alpha,
+        lam=lam,
+        psi=np.full(d, scale**2),
+    )

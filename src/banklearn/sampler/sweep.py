@@ -1,0 +1,182 @@
+"""One sweep of the chain: every update once, the data touched once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.engines.base import Engine
+from banklearn.gram import Gram, GramSum, ProposalSum
+from banklearn.likelihoods.base import Likelihood
+from banklearn.model.features import Trend, trend_columns
+from banklearn.model.joint import State
+from banklearn.model.priors import Prior
+from banklearn.numerics.linalg import JitterCount
+from banklearn.numerics.streams import Purpose, Streams
+from banklearn.sampler import assignments, components, concentration, precision, scales
+from banklearn.sampler.accept import accept_in_turn, extended_columns
+from banklearn.sampler.frequencies import (
+    Moves,
+    accepted_frequencies,
+    joint_acceptance,
+    propose,
+    select_all,
+)
+from banklearn.sampler.precision import Solved
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What stays fixed during a run."""
+
+    prior: Prior
+    likelihood: Likelihood
+    trend: Trend = "constant"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What warm-up adapts and the chain proper keeps."""
+
+    moves: Moves = Moves()
+    lam_step: float = 0.3
+    scheme: Literal["in-turn", "at-once"] = "in-turn"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """State of a chain together with the statistic and factors that belong to it."""
+
+    state: State
+    gram: Gram
+    solved: Solved
+    beta: Array | None
+
+
+@dataclass(frozen=True)
+class Info:
+    """What one sweep reports."""
+
+    log_evidence: float
+    accepted_jumps: float
+    accepted_local: float
+    lam_acceptance: float
+    K: int
+    alpha: float
+    lam: float
+    trouble: bool
+    jitter: int
+
+
+def init(engine: Engine, model: Model, state: State, streams: Streams, sweep: int = 0) -> Chain:
+    """A chain at a given state on the data of an engine."""
+    P = trend_columns(model.trend, state.W.shape[1]) + 2 * state.M
+    beta = None if model.likelihood.fixed_weights else np.zeros((model.likelihood.tasks, P))
+    gram = statistic(engine, model, state, beta, streams, sweep)
+    solved = precision.solve(gram, state.lam, model.likelihood, JitterCount())
+    rng = streams.at(Purpose.WEIGHTS, sweep)
+    return Chain(state, gram, solved, model.likelihood.draw_weights(gram, solved.solutions, rng))
+
+
+def statistic(
+    engine: Engine, model: Model, state: State, beta: Array | None, streams: Streams, sweep: int
+) -> Gram:
+    """The statistic of the current frequencies, from scratch."""
+    working = model.likelihood.working(beta, streams, sweep)
+    result: Gram = engine.sum(GramSum(state.W, model.trend, working, model.likelihood.tasks))
+    return result
+
+
+def extended(
+    engine: Engine, model: Model, chain: Chain, W_star: Array, streams: Streams, sweep: int
+) -> Gram:
+    """The statistic of [trend | current | proposed] columns, in one pass over the data."""
+    W = chain.state.W
+    working = model.likelihood.working(chain.beta, streams, sweep)
+    result: Gram
+    if model.likelihood.fixed_weights:
+        result = engine.sum(ProposalSum(chain.gram, W, W_star, model.trend, working))
+    else:
+        both = np.concatenate([W, W_star])
+        result = engine.sum(
+            GramSum(both, model.trend, working, model.likelihood.tasks, current=len(W))
+        )
+    return result
+
+
+def step(
+    chain: Chain,
+    engine: Engine,
+    model: Model,
+    tuning: Tuning,
+    streams: Streams,
+    sweep: int,
+) -> tuple[Chain, Info]:
+    """Frequencies and lam with the weights integrated out, the weights, then the mixture."""
+    count = JitterCount()
+    state, likelihood, prior = chain.state, model.likelihood, model.prior
+    M, h = state.M, trend_columns(model.trend, state.W.shape[1])
+
+    rng = streams.at(Purpose.PROPOSALS, sweep)
+    rho = tuning.moves.draw_rho(M, rng)
+    W_star = propose(state, rho, rng)
+    ext = extended(engine, model, chain, W_star, streams, sweep)
+    log_u = np.log(streams.at(Purpose.ACCEPT, sweep).random(M))
+    trouble = False
+    if tuning.scheme == "in-turn":
+        decisions = accept_in_turn(ext, state.lam, h, log_u, *likelihood.accept_form(ext))
+        accepted, trouble = decisions.accepted, decisions.trouble
+    else:
+        star = precision.solve(select_all(ext, h, M), state.lam, likelihood, count)
+        now = precision.solve(
+            ext.select(np.arange(h + 2 * M)), state.lam, likelihood, count
+        )
+        yes = log_u[0] < joint_acceptance(star.log_evidence, now.log_evidence)
+        accepted = np.full(M, yes)
+    gram = ext.select(extended_columns(h, M, accepted))
+    state = state.with_(W=accepted_frequencies(state.W, W_star, accepted))
+
+    solved = precision.solve(gram, state.lam, likelihood, count)
+    solved, lam_acceptance = precision.update(
+        solved, gram, likelihood, prior, tuning.lam_step, streams.at(Purpose.PRECISION, sweep), count
+    )
+    state = state.with_(lam=solved.lam)
+    beta = likelihood.draw_weights(gram, solved.solutions, streams.at(Purpose.WEIGHTS, sweep))
+
+    state = update_mixture(state, prior, streams, sweep)
+    jumped = rho == 1.0
+    info = Info(
+        log_evidence=solved.log_evidence,
+        accepted_jumps=_mean(accepted[jumped]),
+        accepted_local=_mean(accepted[~jumped]),
+        lam_acceptance=lam_acceptance,
+        K=state.K,
+        alpha=state.alpha,
+        lam=state.lam,
+        trouble=trouble,
+        jitter=count.times,
+    )
+    return Chain(state, gram, solved, beta), info
+
+
+def update_mixture(state: State, prior: Prior, streams: Streams, sweep: int) -> State:
+    """Assignments, components, scales and concentration: everything that sees only W."""
+    state = assignments.update(state, prior, streams.at(Purpose.ASSIGNMENTS, sweep))
+    state = components.update(state, prior, streams.at(Purpose.COMPONENTS, sweep))
+    state = scales.update(state, prior, streams.at(Purpose.SCALES, sweep))
+    return concentration.update(state, prior, streams.at(Purpose.CONCENTRATION, sweep))
+
+
+def adapt(tuning: Tuning, info: Info, sweep: int) -> Tuning:
+    """Warm-up only: move the step of log lam towards 44 % acceptance."""
+    change = (info.lam_acceptance - 0.44) / np.sqrt(1.0 + 0.1 * sweep)
+    return replace(tuning, lam_step=float(np.clip(tuning.lam_step * np.exp(change), 1e-3, 5.0)))
+
+
+def _mean(flags: NDArray[np.bool_]) -> float:
+    return float(flags.mean()) if len(flags) else float("nan")
