@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 from banklearn._version import __version__
 
 if TYPE_CHECKING:
+    from banklearn.estimators.classifier import BankClassifier
     from banklearn.estimators.regressor import BankRegressor
     from banklearn.posterior.kernel import LearnedKernel
 
 _PUBLIC = {
+    "BankClassifier": "banklearn.estimators.classifier",
     "BankRegressor": "banklearn.estimators.regressor",
     "LearnedKernel": "banklearn.posterior.kernel",
 }
 
-__all__ = ["BankRegressor", "LearnedKernel", "__version__"]
+__all__ = ["BankClassifier", "BankRegressor", "LearnedKernel", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

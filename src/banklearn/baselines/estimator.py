@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,30 +13,31 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .chunks import Array, gram, row_chunks, weighted_features
 from .logistic import Blocks, fit_logistic
 from .ridge import ridge_posterior
-from .scaling import standardiser
+from .scaling import Scaler
+from .selection import class_probabilities, ridge_penalty, with_intercept
 
 
 class FourierRegressor(RegressorMixin, BaseEstimator):
     """Ridge regression on weighted Fourier features; subclasses choose W, amplitude and lam.
 
     y = mean + scale (phi(x)'beta + noise), beta | noise ~ N(0, noise / lam I),
-    noise ~ IG(a0, b0); inputs and target are standardised inside.
+    noise ~ IG(a0, b0); inputs and target are scaled inside.
     """
 
     a0: float
     b0: float
     chunk_rows: int
+    scaler_: Scaler
 
     def _prepare(self, X: Any, y: Any) -> tuple[Array, Array]:
-        """Validate, then standardise X (N, d) and y (N,)."""
+        """Validate X (N, d) and standardise y (N,)."""
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
-        self.scaler_ = standardiser(X)
         self.y_mean_, spread = float(np.mean(y)), float(np.std(y))
         self.y_scale_ = spread if spread > 0 else 1.0
-        return self.scaler_(X), np.asarray((y - self.y_mean_) / self.y_scale_, dtype=np.float64)
+        return X, np.asarray((y - self.y_mean_) / self.y_scale_, dtype=np.float64)
 
     def _finish(self, X: Array, y: Array, W: Array, amplitude: Array | None, lam: float) -> None:
-        """The posterior of weights and noise on all rows of the standardised X, y."""
+        """The posterior of weights and noise on all rows of the scaled X and y."""
         self.W_, self.amplitude_, self.lam_ = W, amplitude, lam
         stats = gram(X, y[:, None], W, amplitude, self.chunk_rows)
         self.posterior_ = ridge_posterior(stats, lam, self.a0, self.b0)
@@ -57,18 +57,6 @@ class FourierRegressor(RegressorMixin, BaseEstimator):
         return (mean, self.y_scale_ * std) if return_std else mean
 
 
-def with_intercept(Phi: Array) -> Array:
-    """Append the constant feature."""
-    return np.hstack([Phi, np.ones((Phi.shape[0], 1))])
-
-
-def ridge_penalty(lam: float, n_features: int, n_rows: int) -> Array:
-    """lam for every feature and next to nothing for the constant, (n_features + 1,)."""
-    penalty = np.full(n_features + 1, lam)
-    penalty[-1] = min(lam, 1e-6 * n_rows)
-    return penalty
-
-
 def one_hot(codes: np.ndarray, n_classes: int) -> Array:
     """One column of 0/1 targets per problem: one for two classes, else one class against rest."""
     if n_classes == 2:
@@ -76,25 +64,18 @@ def one_hot(codes: np.ndarray, n_classes: int) -> Array:
     return (codes[:, None] == np.arange(n_classes)).astype(float)
 
 
-def class_probabilities(F: Array) -> Array:
-    """Probabilities (N, n_classes) from the logits (N, C) of the one-against-rest problems."""
-    p = expit(F)
-    if F.shape[1] == 1:
-        return np.hstack([1.0 - p, p])
-    return np.asarray(p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300))
-
-
 class FourierClassifier(ClassifierMixin, BaseEstimator):
     """Logistic regression on weighted Fourier features; subclasses choose W, amplitude and lam.
 
     P(y = 1 | x) = sigmoid(phi(x)'beta + beta_0), beta ~ N(0, I / lam); more than two classes are
-    one-against-rest problems with normalised probabilities.  Inputs are standardised inside.
+    one-against-rest problems with normalised probabilities.  Inputs are scaled inside.
     """
 
     chunk_rows: int
+    scaler_: Scaler
 
     def _prepare(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
-        """Validate; standardised X (N, d) and class numbers (N,)."""
+        """Validate X (N, d); class numbers (N,) from the labels y."""
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -103,15 +84,11 @@ class FourierClassifier(ClassifierMixin, BaseEstimator):
                 f"y holds only one class ({self.classes_[0]!r}); a classifier needs rows of at "
                 "least two classes."
             )
-        self.scaler_ = standardiser(X)
-        return self.scaler_(X), codes
+        return X, codes
 
-    def _finish(
-        self, X: Array, codes: np.ndarray, W: Array, amplitude: Array | None, lam: float
-    ) -> None:
-        """The mode of the weights on all rows, one Newton run per 0/1 target."""
+    def _finish(self, X: Array, T: Array, W: Array, amplitude: Array | None, lam: float) -> None:
+        """The mode of the weights on all rows of the scaled X, one Newton run per column of T."""
         self.W_, self.amplitude_, self.lam_ = W, amplitude, lam
-        T = one_hot(codes, self.classes_.size)
         penalty = ridge_penalty(lam, 2 * W.shape[0], X.shape[0])
         fits = [fit_logistic(self._blocks(X, t), penalty, np.zeros(penalty.size)) for t in T.T]
         self.beta_ = np.column_stack([fit.beta for fit in fits])

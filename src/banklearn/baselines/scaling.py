@@ -1,4 +1,8 @@
-"""What every rival does to its inputs before fitting: scaling, hold-out rows, grids."""
+"""What every rival does to its inputs before fitting: scaling, hold-out rows, median distance.
+
+An RBF kernel with one bandwidth depends on how the inputs are scaled, so the scaling is one more
+thing to choose: "auto" offers all of ``SCALINGS`` to the same score that chooses the bandwidth.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from sklearn.utils import check_random_state
 
 from .chunks import Array
 
+SCALINGS = ("standard", "robust", "common", "arcsinh")
+
 
 def generator(random_state: int | np.random.RandomState | None) -> np.random.Generator:
     """A NumPy generator from scikit-learn's idea of a random state."""
@@ -18,21 +24,59 @@ def generator(random_state: int | np.random.RandomState | None) -> np.random.Gen
 
 @dataclass(frozen=True)
 class Scaler:
-    """x -> (x - mean) / scale per column; constant columns keep scale 1."""
+    """x -> (g(x) - mean) / scale per column, g(x) = x or arcsinh((x - centre) / unit)."""
 
     mean: Array
     scale: Array
+    centre: Array | None = None
+    unit: Array | None = None
 
     def __call__(self, X: Array) -> Array:
         """Scale the rows of X (N, d)."""
+        if self.centre is not None:
+            X = np.arcsinh((X - self.centre) / self.unit)
         return np.asarray((X - self.mean) / self.scale)
 
 
-def standardiser(X: Array) -> Scaler:
-    """Mean 0 and standard deviation 1 for each column of X (N, d)."""
-    mean, scale = X.mean(axis=0), X.std(axis=0)
-    constant = scale <= 10.0 * np.finfo(float).eps * np.abs(mean)
-    return Scaler(mean, np.where(constant, 1.0, scale))
+def _positive(spread: Array, fallback: Array) -> Array:
+    """``spread`` where it is positive, else ``fallback`` where that is, else 1."""
+    return np.where(spread > 0, spread, np.where(fallback > 0, fallback, 1.0))
+
+
+def _std(X: Array) -> Array:
+    """Standard deviation of each column, 0 where only rounding differs from a constant."""
+    std = X.std(axis=0)
+    return np.where(std <= 10.0 * np.finfo(float).eps * np.abs(X).max(axis=0), 0.0, std)
+
+
+def make_scaler(X: Array, scaling: str) -> Scaler:
+    """Learn a scaling from the rows of X (N, d).
+
+    standard: mean 0 and deviation 1 per column; robust: median and interquartile range / 1.35;
+    common: one scale for all columns, so that their units count; arcsinh: of deviations from the
+    median in median absolute deviations, then standard (for heavy tails).
+    """
+    std = _std(X)
+    if scaling == "standard":
+        return Scaler(X.mean(axis=0), _positive(std, std))
+    if scaling == "common":
+        return Scaler(X.mean(axis=0), np.full(X.shape[1], std.max() if std.max() > 0 else 1.0))
+    if scaling == "robust":
+        low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+        return Scaler(median, _positive(np.where(std > 0, (high - low) / 1.35, 0.0), std))
+    if scaling == "arcsinh":
+        median = np.median(X, axis=0)
+        deviation = np.median(np.abs(X - median), axis=0)
+        unit = _positive(np.where(std > 0, deviation, 0.0), std)
+        after = make_scaler(np.arcsinh((X - median) / unit), "standard")
+        return Scaler(after.mean, after.scale, median, unit)
+    raise ValueError(f'scaling={scaling!r} is unknown; use "auto" or one of {SCALINGS}.')
+
+
+def make_scalers(X: Array, scaling: str) -> dict[str, Scaler]:
+    """The scalings to choose from, by name: all of them for "auto", else the one named."""
+    names = SCALINGS if scaling == "auto" else (scaling,)
+    return {name: make_scaler(X, name) for name in names}
 
 
 def median_distance(X: Array, rng: np.random.Generator, max_rows: int = 1000) -> float:
@@ -43,14 +87,27 @@ def median_distance(X: Array, rng: np.random.Generator, max_rows: int = 1000) ->
     return float(np.median(distances)) if distances.size else 1.0
 
 
-def holdout_rows(
+@dataclass(frozen=True)
+class Split:
+    """Row numbers to fit and to score on during a search; ``all`` is both together."""
+
+    fit: np.ndarray
+    out: np.ndarray
+
+    @property
+    def all(self) -> np.ndarray:
+        """All rows of the search, in order."""
+        return np.sort(np.concatenate([self.fit, self.out]))
+
+
+def split_rows(
     n_rows: int, fraction: float, rng: np.random.Generator, max_rows: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Random (fit, hold-out) row numbers, at least one of each, from at most ``max_rows`` rows."""
+) -> Split:
+    """A random hold-out, at least one row on either side, from at most ``max_rows`` rows."""
     if not 0.0 < fraction < 1.0:
         raise ValueError(
             f"holdout={fraction} is not a fraction of the rows; give a number between 0 and 1."
         )
     rows = rng.permutation(n_rows)[:max_rows]
     n_out = min(max(round(fraction * rows.size), 1), rows.size - 1)
-    return np.sort(rows[n_out:]), np.sort(rows[:n_out])
+    return Split(np.sort(rows[n_out:]), np.sort(rows[:n_out]))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .chunks import CHUNK_ROWS, Array, gram
 from .ridge import ridge_path
@@ -27,28 +28,40 @@ class Search:
         s, j = np.unravel_index(int(np.argmax(self.scores)), self.scores.shape)
         return float(self.scales[s]), float(self.lams[j])
 
+    @property
+    def best_score(self) -> float:
+        """The highest score."""
+        return float(self.scores.max())
+
 
 def scale_grid(centre: float, octaves: int = 3) -> Array:
-    """Half-octave grid of bandwidths around ``centre``."""
-    return centre * 2.0 ** np.arange(-octaves, octaves + 0.5, 0.5)
+    """Bandwidths ``centre`` times 2^-octaves, ..., 1/2, 1, 2, ..., 2^octaves."""
+    return centre * 2.0 ** np.arange(-octaves, octaves + 1)
 
 
 def search_scales(
     score: Callable[[float], Array], scales: Array, lams: Array, max_extra: int = 0
 ) -> Search:
-    """Score every bandwidth; while the best lies at an edge, go on beyond it (``max_extra``)."""
+    """Score every bandwidth, then up to ``max_extra`` more where the best one lies.
+
+    While the best is at an edge the grid goes on beyond it; after that the gaps on both sides
+    of the best are halved once.
+    """
     table = {float(s): score(float(s)) for s in scales}
-    ratio = float(scales[1] / scales[0]) if len(scales) > 1 else 1.0
-    for _ in range(max_extra):
-        ordered = sorted(table)
-        best = max(ordered, key=lambda s: float(table[s].max()))
-        if best == ordered[-1]:
-            beyond = best * ratio
-        elif best == ordered[0]:
-            beyond = best / ratio
-        else:
-            break
-        table[beyond] = score(beyond)
+    if max_extra and len(table) > 1:
+        step = float(scales[1] / scales[0])
+        for _ in range(max_extra):
+            ordered = sorted(table)
+            best = max(ordered, key=lambda s: float(table[s].max()))
+            if best == ordered[-1]:
+                beyond = best * step
+            elif best == ordered[0]:
+                beyond = best / step
+            else:
+                break
+            table[beyond] = score(beyond)
+        for near in (best / step**0.5, best * step**0.5):
+            table[near] = score(near)
     ordered = sorted(table)
     return Search(np.array(ordered), lams, np.array([table[s] for s in ordered]))
 
@@ -67,8 +80,8 @@ class RBFEvidence:
 def rbf_evidence_search(
     X: Array,
     y: Array,
-    scales: Array,
-    lams: Array = RIDGES,
+    scales: ArrayLike,
+    lams: ArrayLike = RIDGES,
     n_frequencies: int = 384,
     random_state: int | None = None,
     a0: float = 0.01,
@@ -89,4 +102,4 @@ def rbf_evidence_search(
 
     table = search_scales(score, np.asarray(scales, dtype=float), lams)
     scale, lam = table.best
-    return RBFEvidence(scale, lam, float(table.scores.max()), W0 / scale, table)
+    return RBFEvidence(scale, lam, table.best_score, W0 / scale, table)

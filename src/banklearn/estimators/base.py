@@ -27,10 +27,11 @@ from banklearn.posterior.scaling import KINDS, InputScaling, fit_scaling
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.run import Plan, Run, growing_stages, run_chain, run_chains
 from banklearn.sampler.start import StartingPoint, choose_start, starting_state
-from banklearn.sampler.sweep import Chain, Model, Tuning
+from banklearn.sampler import sweep as collapsed
+from banklearn.sampler.sweep import Model, Tuning
 
 Array = NDArray[np.float64]
-KeepFunction = Callable[[Chain, Prior, int, int, np.random.Generator], Draw]
+KeepFunction = Callable[[Any, Prior, int, int, np.random.Generator], Draw]
 
 #: From this many rows on, one chain alone keeps several cores busy.
 LARGE_ROWS = 20_000
@@ -126,6 +127,7 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         likelihood: Likelihood,
         keep: KeepFunction,
         start_target: Array | None = None,
+        kernel: Any = collapsed,
     ) -> None:
         """Choose scaling and start, run the chains, keep the draws. y is in model units.
 
@@ -154,7 +156,7 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         self.prior_ = prior
         model = Model(prior, likelihood, self.trend)
         engine = MemoryEngine(Xs, y, weight)
-        self._run(engine, model, seed, keep)
+        self._run(engine, model, seed, keep, kernel)
 
     def _choose(
         self, X: Array, y: Array, weight: Array | None, streams: Streams
@@ -178,7 +180,7 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
             )
         return max(options, key=lambda option: option[1].log_evidence)
 
-    def _run(self, engine: MemoryEngine, model: Model, seed: int, keep: KeepFunction) -> None:
+    def _run(self, engine: MemoryEngine, model: Model, seed: int, keep: KeepFunction, kernel: Any) -> None:
         cores_share = self.max_time
         large = engine.n_rows >= LARGE_ROWS
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
@@ -198,12 +200,12 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
                     streams,
                 )
 
-                def kept(link: Chain, sweep: int) -> Draw:
+                def kept(link: Any, sweep: int) -> Draw:
                     rng = streams.at(Purpose.PREDICT, sweep)
                     return keep(link, model.prior, chain, sweep, rng)
 
                 return run_chain(
-                    engine, model, state, plan, streams, kept, tuning, progress, stop
+                    engine, model, state, plan, streams, kept, tuning, kernel, progress, stop
                 )
 
             runs, interrupted = run_chains(run_one, self.n_chains, large)
@@ -235,7 +237,7 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
 
 def _trace(run: Run[Draw]) -> dict[str, Any]:
     """The trace of one chain as arrays."""
-    names = ("log_evidence", "accepted_jumps", "accepted_local", "K", "alpha", "lam", "jitter")
+    names = ("log_evidence", "log_likelihood", "accepted_jumps", "accepted_local", "K", "alpha", "lam", "jitter")
     trace: dict[str, Any] = {n: np.array([getattr(i, n) for i in run.trace]) for n in names}
     trace["warmup"] = run.warmup
     return trace

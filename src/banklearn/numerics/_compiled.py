@@ -242,3 +242,58 @@ def mirror_lower(C):  # type: ignore[no-untyped-def]
             for i in range(a, min(a + tile, n)):
                 for j in range(b, min(b + tile, i)):
                     C[j, i] = C[i, j]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"}, error_model="numpy")
+def logistic_pair(c, s, offset, y, weight, b0, b1):  # type: ignore[no-untyped-def]
+    """Log likelihood, gradient and minus the Hessian in the two weights of columns c and s."""
+    value = g0 = g1 = h00 = h01 = h11 = 0.0
+    for i in range(c.shape[0]):
+        f = offset[i] + c[i] * b0 + s[i] * b1
+        e = math.exp(-abs(f))
+        q = 1.0 / (1.0 + e)
+        p = q if f >= 0.0 else e * q
+        w = weight[i]
+        signed = f if y[i] > 0.0 else -f
+        value += w * (min(signed, 0.0) - math.log1p(e))
+        residual = w * (y[i] - p)
+        curvature = w * e * q * q
+        g0 += residual * c[i]
+        g1 += residual * s[i]
+        h00 += curvature * c[i] * c[i]
+        h01 += curvature * c[i] * s[i]
+        h11 += curvature * s[i] * s[i]
+    return value, g0, g1, h00, h01, h11
+
+
+@njit(cache=True, nogil=True)
+def laplace_pair(c, s, offset, y, weight, lam):  # type: ignore[no-untyped-def]
+    """Mode (2) and precision (3: h00, h01, h11) of the Laplace law of two weights.
+
+    Newton from zero with halved steps; the same stopping rule at both ends of a move, so that
+    forward and reverse densities are functions of the end point alone.
+    """
+    b0 = b1 = 0.0
+    value, g0, g1, h00, h01, h11 = logistic_pair(c, s, offset, y, weight, b0, b1)
+    value -= 0.5 * lam * (b0 * b0 + b1 * b1)
+    for _ in range(50):
+        g0 -= lam * b0
+        g1 -= lam * b1
+        a, d = h00 + lam, h11 + lam
+        det = a * d - h01 * h01
+        d0 = (d * g0 - h01 * g1) / det
+        d1 = (a * g1 - h01 * g0) / det
+        decrement = g0 * d0 + g1 * d1
+        if decrement < 1e-10:
+            break
+        size = 1.0
+        while True:
+            n0, n1 = b0 + size * d0, b1 + size * d1
+            new, m0, m1, k00, k01, k11 = logistic_pair(c, s, offset, y, weight, n0, n1)
+            new -= 0.5 * lam * (n0 * n0 + n1 * n1)
+            if new >= value or size < 1e-8:
+                break
+            size *= 0.5
+        b0, b1, value = n0, n1, new
+        g0, g1, h00, h01, h11 = m0, m1, k00, k01, k11
+    return b0, b1, h00 + lam, h01, h11 + lam

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,10 @@ class Draw:
     sweep: int
 
 
+#: The same for classification, where every column is used as a draw of the weights.
+WEIGHT_DRAWS = 8
+
+
 def covariance_root(L: Array, rng: np.random.Generator, columns: int = SKETCH) -> Array:
     """root (P, R) with root root' = (L L')^-1 in expectation, exactly when P <= columns."""
     P = len(L)
@@ -72,14 +77,46 @@ def regression_draw(chain: Chain, prior: Prior, chain_id: int, sweep: int, rng: 
     solution = chain.solved.solutions[0]
     a_n = prior.a0 + 0.5 * float(chain.gram.n[0])
     b_n = posterior_rate(solution, float(chain.gram.tt[0]), prior.b0)
-    return _draw(chain, prior, chain_id, sweep, rng, b_n / a_n, 2.0 * a_n)
+    root = covariance_root(solution.L, rng)[None]
+    return _draw(chain, prior, chain_id, sweep, rng, b_n / a_n, 2.0 * a_n, root)
 
 
 def classification_draw(
     chain: Chain, prior: Prior, chain_id: int, sweep: int, rng: np.random.Generator
 ) -> Draw:
     """Keep a draw of a classification chain: weights normal given the augmentation."""
-    return _draw(chain, prior, chain_id, sweep, rng, 1.0, np.inf)
+    roots = np.stack(
+        [
+            solve_lower_transposed(
+                s.L, rng.standard_normal((len(s.v), WEIGHT_DRAWS)) / np.sqrt(WEIGHT_DRAWS)
+            )
+            for s in chain.solved.solutions
+        ]
+    )
+    return _draw(chain, prior, chain_id, sweep, rng, 1.0, np.inf, roots)
+
+
+def weights_draw(
+    chain: Any, prior: Prior, chain_id: int, sweep: int, rng: np.random.Generator
+) -> Draw:
+    """Keep a draw of a chain whose weights are sampled, not integrated out."""
+    pi, mu, Sigma = spectral_mixture(chain.state, prior, rng)
+    beta = chain.beta
+    return Draw(
+        W=chain.state.W,
+        mu_n=beta,
+        root=np.zeros((*beta.shape, 1)),
+        noise=1.0,
+        dof=np.inf,
+        lam=chain.state.lam,
+        alpha=chain.state.alpha,
+        pi=pi,
+        mu=mu,
+        Sigma=Sigma,
+        log_evidence=float("nan"),
+        chain=chain_id,
+        sweep=sweep,
+    )
 
 
 def _draw(
@@ -90,13 +127,13 @@ def _draw(
     rng: np.random.Generator,
     noise: float,
     dof: float,
+    root: Array,
 ) -> Draw:
     pi, mu, Sigma = spectral_mixture(chain.state, prior, rng)
-    solutions = chain.solved.solutions
     return Draw(
         W=chain.state.W,
-        mu_n=np.stack([s.mu_n for s in solutions]),
-        root=np.stack([covariance_root(s.L, rng) for s in solutions]),
+        mu_n=np.stack([s.mu_n for s in chain.solved.solutions]),
+        root=root,
         noise=noise,
         dof=dof,
         lam=chain.state.lam,

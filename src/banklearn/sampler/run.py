@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from banklearn.model.joint import State
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
-from banklearn.sampler.sweep import Chain, Info, Model, Tuning, adapt, init, step
+from banklearn.sampler.sweep import Info, Model, Tuning, adapt
 
 D = TypeVar("D")
 
@@ -39,6 +39,22 @@ class Plan:
     def n_sweeps(self) -> int:
         """Sweeps in all."""
         return self.n_warmup + self.n_draws * self.thin
+
+
+class Kernel(Protocol):
+    """A Markov kernel: a module with init and step (:mod:`.sweep`, :mod:`.joint_move`)."""
+
+    def init(
+        self, engine: Any, model: Model, state: State, streams: Streams, sweep: int, beta: Any
+    ) -> Any:
+        """A chain at a state."""
+        ...
+
+    def step(
+        self, chain: Any, engine: Any, model: Model, tuning: Tuning, streams: Streams, sweep: int
+    ) -> tuple[Any, Info]:
+        """One sweep."""
+        ...
 
 
 class Monitor(Protocol):
@@ -87,8 +103,9 @@ def run_chain(
     start: State,
     plan: Plan,
     streams: Streams,
-    keep: Callable[[Chain, int], D],
+    keep: Callable[[Any, int], D],
     tuning: Tuning,
+    kernel: Kernel,
     monitor: Monitor | None = None,
     stop: threading.Event | None = None,
 ) -> Run[D]:
@@ -106,12 +123,12 @@ def run_chain(
 
     stages = plan.stages or ((engine.n_rows, plan.n_warmup),)
     state, sweep = start, 0
-    chain: Chain | None = None
+    chain: Any = None
     for i, (rows, sweeps) in enumerate(stages):
         if late(WARMUP_SHARE) or stop.is_set():
             break
         part = _subsample(engine, rows, streams, i)
-        chain = init(part, model, state, streams, sweep)
+        chain = kernel.init(part, model, state, streams, sweep, chain and chain.beta)
         # Each stage has its share of the warm-up time, so that all rows are reached.
         share = WARMUP_SHARE * (i + 1) / len(stages)
         for _ in range(sweeps):
@@ -119,7 +136,7 @@ def run_chain(
                 run.cut = run.cut or ("time" if not stop.is_set() else "stop")
                 break
             sweep += 1
-            chain, info = step(chain, part, model, run.tuning, streams, sweep)
+            chain, info = kernel.step(chain, part, model, run.tuning, streams, sweep)
             run.tuning = adapt(run.tuning, info, sweep)
             run.trace.append(info)
             if monitor:
@@ -127,7 +144,7 @@ def run_chain(
         state = chain.state
     run.warmup = len(run.trace)
     if chain is None or stages[-1][0] != engine.n_rows or late(WARMUP_SHARE) or run.cut:
-        chain = init(engine, model, state, streams, sweep)
+        chain = kernel.init(engine, model, state, streams, sweep, chain and chain.beta)
     # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
     sweep = max(sweep, plan.n_warmup)
     for i in range(plan.n_draws * plan.thin):
@@ -135,7 +152,7 @@ def run_chain(
             run.cut = run.cut or ("time" if not stop.is_set() else "stop")
             break
         sweep += 1
-        chain, info = step(chain, engine, model, run.tuning, streams, sweep)
+        chain, info = kernel.step(chain, engine, model, run.tuning, streams, sweep)
         run.trace.append(info)
         if (i + 1) % plan.thin == 0 or late(1.0):
             run.draws.append(keep(chain, sweep))

@@ -60,9 +60,14 @@ class Chain:
 
 @dataclass(frozen=True)
 class Info:
-    """What one sweep reports."""
+    """What one sweep reports.
+
+    log_likelihood is the quantity to watch: the evidence itself in regression; in classification
+    that of the weights at the sweep's start, since the evidence there depends on the augmentation.
+    """
 
     log_evidence: float
+    log_likelihood: float
     accepted_jumps: float
     accepted_local: float
     lam_acceptance: float
@@ -73,10 +78,18 @@ class Info:
     jitter: int
 
 
-def init(engine: Engine, model: Model, state: State, streams: Streams, sweep: int = 0) -> Chain:
-    """A chain at a given state on the data of an engine."""
-    P = trend_columns(model.trend, state.W.shape[1]) + 2 * state.M
-    beta = None if model.likelihood.fixed_weights else np.zeros((model.likelihood.tasks, P))
+def init(
+    engine: Engine,
+    model: Model,
+    state: State,
+    streams: Streams,
+    sweep: int = 0,
+    beta: Array | None = None,
+) -> Chain:
+    """A chain at a given state on the data of an engine; weights start at zero unless given."""
+    if beta is None and not model.likelihood.fixed_weights:
+        P = trend_columns(model.trend, state.W.shape[1]) + 2 * state.M
+        beta = np.zeros((model.likelihood.tasks, P))
     gram = statistic(engine, model, state, beta, streams, sweep)
     solved = precision.solve(gram, state.lam, model.likelihood, JitterCount())
     rng = streams.at(Purpose.WEIGHTS, sweep)
@@ -152,8 +165,9 @@ def step(
     jumped = rho == 1.0
     info = Info(
         log_evidence=solved.log_evidence,
-        accepted_jumps=_mean(accepted[jumped]),
-        accepted_local=_mean(accepted[~jumped]),
+        log_likelihood=solved.log_evidence if likelihood.fixed_weights else float(ext.tt.sum()),
+        accepted_jumps=mean_of(accepted[jumped]),
+        accepted_local=mean_of(accepted[~jumped]),
         lam_acceptance=lam_acceptance,
         K=state.K,
         alpha=state.alpha,
@@ -178,5 +192,6 @@ def adapt(tuning: Tuning, info: Info, sweep: int) -> Tuning:
     return replace(tuning, lam_step=float(np.clip(tuning.lam_step * np.exp(change), 1e-3, 5.0)))
 
 
-def _mean(flags: NDArray[np.bool_]) -> float:
+def mean_of(flags: NDArray[np.bool_]) -> float:
+    """Share of true flags, NaN when there is none."""
     return float(flags.mean()) if len(flags) else float("nan")

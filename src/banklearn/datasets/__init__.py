@@ -1,0 +1,1 @@
+"""Data by name."""

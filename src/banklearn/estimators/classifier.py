@@ -1,0 +1,221 @@
+"""BankClassifier: classification with a learned kernel."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from banklearn.estimators import parameters as check
+from banklearn.estimators.base import BankBase
+from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.features import Trend
+from banklearn.posterior.classify import (
+    latent_samples,
+    mean_probabilities,
+    probability_samples,
+)
+from banklearn.posterior.draws import classification_draw, weights_draw
+from banklearn.posterior.predict import row_blocks
+from banklearn.sampler import joint_move
+from banklearn.sampler import sweep as collapsed
+
+Array = NDArray[np.float64]
+
+
+class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
+    """Bayesian nonparametric kernel learning for classification, two classes or many.
+
+    Labels follow a logistic model in the random features (for C classes, C - 1 of them along a
+    stick, sharing frequencies and kernel). The parameters that :class:`BankRegressor` has mean
+    the same here.
+
+    Parameters
+    ----------
+    inference : {"polya-gamma", "laplace-mh"}
+        Polya-Gamma augmentation with the weights integrated out, or the paper's joint
+        Metropolis-Hastings move on a frequency and its two weights.
+    class_weight : dict, "balanced" or None
+        Weights of the classes; they multiply sample_weight.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        The labels.
+    kernel_, draws_, trace_
+        As for :class:`BankRegressor`.
+    """
+
+    def __init__(
+        self,
+        n_frequencies: int = 384,
+        *,
+        inference: Literal["polya-gamma", "laplace-mh"] = "polya-gamma",
+        class_weight: Any = None,
+        n_chains: int = 2,
+        n_warmup: int = 300,
+        n_draws: int = 50,
+        thin: int = 3,
+        max_time: float | None = None,
+        trend: Trend = "linear",
+        input_scaling: Literal["auto", "none", "standard", "arcsinh"] = "auto",
+        spectral_scale: float | Literal["auto"] = "auto",
+        scale_shape: float | None = 1.0,
+        kappa0: float = 1.0,
+        nu0: float | None = None,
+        alpha_shape: float = 1.0,
+        alpha_rate: float = 1.0,
+        jump_probability: float = 0.5,
+        proposal: Literal["in-turn", "at-once"] = "in-turn",
+        growing_warmup: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_frequencies,
+            n_chains=n_chains,
+            n_warmup=n_warmup,
+            n_draws=n_draws,
+            thin=thin,
+            max_time=max_time,
+            trend=trend,
+            input_scaling=input_scaling,
+            spectral_scale=spectral_scale,
+            scale_shape=scale_shape,
+            kappa0=kappa0,
+            nu0=nu0,
+            alpha_shape=alpha_shape,
+            alpha_rate=alpha_rate,
+            jump_probability=jump_probability,
+            proposal=proposal,
+            growing_warmup=growing_warmup,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.inference = inference
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankClassifier:
+        """Learn kernel and class probabilities; a row of weight w counts as w rows."""
+        self._check_parameters()
+        check.one_of("inference", self.inference, ("polya-gamma", "laplace-mh"))
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        weight = self._check_weight(sample_weight, X)
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, y)
+            weight = by_class if weight is None else weight * by_class
+        if weight is not None and not weight.all():
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"Classification needs at least two classes, but y holds only one class: "
+                f"{self.classes_[0]!r}."
+            )
+        self.stick_ = self._stick(codes, weight)
+        position = np.argsort(self.stick_)[codes].astype(np.float64)
+        # The starting point is chosen as if the first class were a regression target.
+        first = np.where(position == 0, 1.0, -1.0)
+        first -= np.average(first, weights=weight)
+        laplace = self.inference == "laplace-mh"
+        self._fit_posterior(
+            X,
+            position,
+            weight,
+            Logistic(len(self.classes_)),
+            weights_draw if laplace else classification_draw,
+            start_target=first / max(float(first.std()), 1e-12),
+            kernel=joint_move if laplace else collapsed,
+        )
+        return self
+
+    def _stick(self, codes: NDArray[np.intp], weight: Array | None) -> NDArray[np.intp]:
+        """Classes in stick order: most frequent first; of two classes the second comes first."""
+        if len(self.classes_) == 2:
+            return np.array([1, 0])
+        return np.argsort(-np.bincount(codes, weights=weight), kind="stable")
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior mean of the class probabilities, (n, C)."""
+        rows = self._rows(X)
+        out = np.empty((len(rows), len(self.classes_)))
+        for part in row_blocks(rows):
+            out[part] = self._in_class_order(
+                mean_probabilities(self.draws_, rows[part], self.trend)
+            )
+        return out
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithm of :meth:`predict_proba`."""
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row."""
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+    def decision_function(self, X: Any) -> Array:
+        """Log odds of the second class (n,), or log probabilities of all classes (n, C)."""
+        log_p = self.predict_log_proba(X)
+        return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
+
+    def predict_proba_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
+        """Credible interval of the class probabilities: (lower, upper), (n, C) each."""
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie between 0 and 1, but is {coverage!r}.")
+        tail = 0.5 * (1.0 - coverage)
+        rows = self._rows(X)
+        bounds = np.empty((2, len(rows), len(self.classes_)))
+        for part in row_blocks(rows, 512):
+            samples = np.concatenate(
+                list(probability_samples(self.draws_, rows[part], self.trend))
+            )
+            for i, q in enumerate(np.quantile(samples, [tail, 1.0 - tail], axis=0)):
+                bounds[i, part] = self._in_class_order(q)
+        return bounds[0], bounds[1]
+
+    def predict_latent(self, X: Any) -> tuple[Array, Array]:
+        """Mean and standard deviation of the latent functions: (n,) for two classes, else (n, C-1).
+
+        For more than two classes column t belongs to class ``classes_[stick_[t]]`` against those
+        that come after it on the stick.
+        """
+        rows = self._rows(X)
+        tasks = len(self.classes_) - 1
+        mean, std = np.empty((len(rows), tasks)), np.empty((len(rows), tasks))
+        for part in row_blocks(rows):
+            first = second = np.zeros((tasks, part.stop - part.start))
+            for draw in self.draws_:
+                f = latent_samples(draw, rows[part], self.trend)
+                first = first + f.mean(axis=0) / len(self.draws_)
+                second = second + (f**2).mean(axis=0) / len(self.draws_)
+            mean[part] = first.T
+            std[part] = np.sqrt(np.maximum(second - first**2, 0.0)).T
+        return (mean[:, 0], std[:, 0]) if tasks == 1 else (mean, std)
+
+    def log_predictive_density(self, X: Any, y: Any) -> Array:
+        """log P(y_i | x_i, training data) for each row, (n,)."""
+        log_p = self.predict_log_proba(X)
+        y = np.asarray(y)
+        if y.shape != (len(log_p),):
+            raise ValueError(f"y has shape {y.shape}, but X has {len(log_p)} rows.")
+        codes = np.searchsorted(self.classes_, y)
+        codes = np.minimum(codes, len(self.classes_) - 1)
+        known = self.classes_[codes] == y
+        return np.where(known, log_p[np.arange(len(y)), codes], -np.inf)
+
+    def _in_class_order(self, stick: Array) -> Array:
+        """(C, n) in stick order to (n, C) in the order of classes_, summing to one."""
+        out = np.empty((stick.shape[1], len(self.classes_)))
+        out[:, self.stick_] = stick.T
+        return out
+
+    def _rows(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.input_scaling_(X)
