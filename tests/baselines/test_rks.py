@@ -52,7 +52,7 @@ def test_classification_finds_the_regions(select, n_classes):
     model = RKSClassifier(n_frequencies=50, select=select, random_state=0).fit(X, y)
     X_new, y_new = draw(1)
     assert len(model.classes_) == n_classes
-    assert np.mean(model.predict(X_new) != y_new) < 0.12
+    assert np.mean(model.predict(X_new) != y_new) < 0.15
     np.testing.assert_allclose(model.predict_proba(X_new).sum(axis=1), 1.0)
 
 

@@ -33,7 +33,7 @@ class Scaler:
 
     def __call__(self, X: Array) -> Array:
         """Scale the rows of X (N, d)."""
-        if self.centre is not None:
+        if self.centre is not None and self.unit is not None:
             X = np.arcsinh((X - self.centre) / self.unit)
         return np.asarray((X - self.mean) / self.scale)
 

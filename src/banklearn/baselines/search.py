@@ -36,7 +36,7 @@ class Search:
 
 def scale_grid(centre: float, octaves: int = 3) -> Array:
     """Bandwidths ``centre`` times 2^-octaves, ..., 1/2, 1, 2, ..., 2^octaves."""
-    return centre * 2.0 ** np.arange(-octaves, octaves + 1)
+    return np.asarray(centre * 2.0 ** np.arange(-octaves, octaves + 1), dtype=np.float64)
 
 
 def search_scales(

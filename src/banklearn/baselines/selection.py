@@ -52,8 +52,8 @@ def least_squares_scores(X: Array, Y: Array, W: Array, lams: Array, how: Scoring
     Minus the hold-out mean squared error, or the evidence summed over the targets.
     """
     if how.select == "evidence":
-        rows = how.split.all
-        path = ridge_path(gram(X[rows], Y[rows], W, chunk_rows=how.chunk_rows))
+        both = how.split.all
+        path = ridge_path(gram(X[both], Y[both], W, chunk_rows=how.chunk_rows))
         return path.log_evidence(lams, how.a0, how.b0).sum(axis=0)
     fit, out = how.split.fit, how.split.out
     beta = ridge_path(gram(X[fit], Y[fit], W, chunk_rows=how.chunk_rows)).weights(lams)
