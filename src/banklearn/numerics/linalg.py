@@ -40,7 +40,7 @@ class JitterCount:
 def cholesky(A: Array, count: JitterCount | None = None) -> Array:
     """Lower L with L L' = A; a failing A gets jitter relative to its mean diagonal, reported."""
     mean_diagonal = float(np.mean(np.diag(A)))
-    for jitter in _JITTERS:
+    for jitter in _JITTERS if np.isfinite(mean_diagonal) else ():
         try:
             shifted = A + (jitter * mean_diagonal) * np.eye(len(A)) if jitter else A
             L = cholesky_lower(shifted)

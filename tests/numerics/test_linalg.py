@@ -1,0 +1,83 @@
+"""Factors, triangular solves, products in place, and what happens when a factor fails."""
+
+import numpy as np
+import pytest
+from helpers import close
+
+from banklearn.numerics import blas
+from banklearn.numerics.linalg import (
+    JitterCount,
+    NumericalError,
+    cholesky,
+    log_det_from_cholesky,
+)
+
+
+def definite(n, seed=0):
+    A = np.random.default_rng(seed).standard_normal((n, n + 2))
+    return A @ A.T + 0.1 * np.eye(n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 33, 70])
+def test_factor_and_solves(n):
+    A, rng = definite(n), np.random.default_rng(1)
+    L = cholesky(A)
+    assert np.array_equal(L, np.tril(L))
+    close(L @ L.T, A, 1e-10, 1e-10)
+    B = rng.standard_normal((n, 3))
+    kept = B.copy()
+    close(L @ blas.solve_lower(L, B), B, 1e-8, 1e-10)
+    close(L.T @ blas.solve_lower_transposed(L, B), B, 1e-8, 1e-10)
+    np.testing.assert_array_equal(B, kept)
+    close(log_det_from_cholesky(L), np.linalg.slogdet(A)[1], 1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 5, 32, 33, 100])
+def test_products_in_place(n):
+    rng = np.random.default_rng(2)
+    A, B, D = rng.standard_normal((n, 7)), rng.standard_normal((4, 7)), rng.standard_normal((7, n))
+    close(blas.times_transposed(A, B), A @ B.T, 1e-12, 1e-12)
+    C = rng.standard_normal((n, 4))
+    expected = C + A @ B.T
+    blas.add_times_transposed(C, A, B)
+    close(C, expected, 1e-12, 1e-12)
+    S = definite(n)
+    expected = S + A @ A.T
+    blas.add_square(S, A)
+    close(np.tril(S), np.tril(expected), 1e-12, 1e-12)
+    close(blas.mirror(S), expected, 1e-12, 1e-12)
+    expected = S - D.T @ D
+    blas.subtract_inner(S, D)
+    close(blas.mirror(S), expected, 1e-12, 1e-12)
+
+
+def test_a_factor_that_needs_no_help_is_not_counted():
+    count = JitterCount()
+    cholesky(definite(5), count)
+    assert (count.times, count.largest) == (0, 0.0)
+
+
+def test_help_is_counted():
+    v = np.random.default_rng(0).standard_normal((6, 2))
+    count = JitterCount()
+    L = cholesky(v @ v.T - 1e-14 * np.eye(6), count)
+    assert count.times == 1
+    assert 0 < count.largest <= 1e-9
+    close(L @ L.T, v @ v.T, 0, 1e-7)
+
+
+@pytest.mark.parametrize(
+    "A",
+    [
+        -np.eye(3),
+        np.array([[1.0, 2.0], [2.0, 1.0]]),
+        np.full((3, 3), np.nan),
+        np.diag([1.0, np.nan]),
+        np.diag([1.0, np.inf]),
+        np.full((40, 40), np.nan),
+    ],
+    ids=["negative", "indefinite", "nan", "nan pivot", "inf pivot", "large nan"],
+)
+def test_what_cannot_be_factored_says_so(A):
+    with pytest.raises(NumericalError, match="could not be factored.*Usual causes"):
+        cholesky(A)
