@@ -18,7 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "sampler": {"engines", "gram", "likelihoods", "model", "numerics"},
     "posterior": {"gram", "likelihoods", "model", "numerics", "sampler"},
     "viz": {"model", "numerics", "posterior"},
-    "report": {"model", "numerics", "posterior"},
+    "report": {"model", "numerics", "posterior", "viz"},  # draws its figures with viz
 }
 EVERYWHERE = {"_version"}  # holds a string and imports nothing
 

@@ -1,0 +1,263 @@
+"""Two small examples in about a minute: ``python -m banklearn.demo --out demo-output``.
+
+1. The synthetic problem of the paper (section 4.1) with enough data to learn the kernel: how far
+   is the learned kernel from the true one, and how far is the best RBF kernel?
+2. A real table that comes with scikit-learn: predictions with intervals, beside a fixed kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+
+from banklearn.baselines import RKSRegressor
+from banklearn.estimators.regressor import BankRegressor
+from banklearn.model.features import fourier_features
+from banklearn.model.kernel import mixture_kernel, mixture_spectral_density
+from banklearn.posterior.kernel import Mixture
+from banklearn.report import render, summarise
+from banklearn.report.words import number, percent
+from banklearn.viz import (
+    KernelDisplay,
+    PredictionIntervalDisplay,
+    SpectralDensityDisplay,
+    TraceDisplay,
+)
+
+Array = NDArray[np.float64]
+
+#: Lags at which kernels are compared.
+LAGS = np.linspace(0.0, 8.0, 161)
+
+
+#: Section 4.1: rho = N(0, 1/4) / 2 + N(3 pi / 4, 1/4) / 2.
+TRUTH = Mixture(
+    pi=np.array([0.5, 0.5]), mu=np.array([[0.0], [0.75 * np.pi]]), Sigma=np.full((2, 1, 1), 0.25)
+)
+
+
+def synthetic_kernel(lags: Array) -> Array:
+    """k(t) = exp(-t^2 / 8) (1 + cos(3 pi t / 4)) / 2."""
+    return mixture_kernel(lags[:, None], *TRUTH)
+
+
+def synthetic_spectral_density(omega: Array) -> Array:
+    """The mean of rho(omega) and rho(-omega)."""
+    return mixture_spectral_density(omega[:, None], *TRUTH)
+
+
+def make_synthetic(
+    rows: int, input_std: float, noise_std: float, seed: int, n_frequencies: int = 250
+) -> tuple[Array, Array]:
+    """Section 4.1: X ~ N(0, input_std^2), Y ~ N(phi(X)'beta, noise_std^2), beta ~ N(0, I)."""
+    rng = np.random.default_rng(seed)
+    X = input_std * rng.standard_normal((rows, 1))
+    component = rng.integers(2, size=n_frequencies)
+    W = TRUTH.mu[component] + 0.5 * rng.standard_normal((n_frequencies, 1))
+    beta = rng.standard_normal(2 * n_frequencies)
+    return X, fourier_features(X, W) @ beta + noise_std * rng.standard_normal(rows)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much data and how many sweeps; max_time bounds each fit on a slow machine."""
+
+    rows: int
+    n_frequencies: int
+    n_warmup: int
+    n_draws: int
+    max_time: float
+
+
+FULL = Size(rows=4000, n_frequencies=128, n_warmup=150, n_draws=40, max_time=45.0)
+QUICK = Size(rows=600, n_frequencies=24, n_warmup=20, n_draws=8, max_time=20.0)
+
+
+@dataclass(frozen=True)
+class KernelLearning:
+    """The fitted model, the length scale of the best RBF kernel, and both kernels' errors."""
+
+    model: BankRegressor
+    rbf_length_scale: float
+    learned_error: float
+    rbf_error: float
+
+
+def rbf_kernel(lags: Array, length_scale: float) -> Array:
+    """exp(-t^2 / (2 l^2))."""
+    return np.asarray(np.exp(-0.5 * (lags / length_scale) ** 2))
+
+
+def root_mean_square(difference: Array) -> float:
+    """Square root of the mean square."""
+    return float(np.sqrt(np.mean(difference**2)))
+
+
+def best_rbf_length_scale(X: Array, y: Array, seed: int) -> float:
+    """Length scale of the RBF kernel with the highest evidence, in the units of X."""
+    rks = RKSRegressor(250, scaling="standard", select="evidence", random_state=seed).fit(X, y)
+    return float(rks.scale_ * rks.scaler_.scale[0])
+
+
+def learn_kernel(
+    X: Array, y: Array, seed: int, size: Size, n_frequencies: int | None = None, verbose: int = 0
+) -> KernelLearning:
+    """Fit the synthetic data and compare kernels with the truth, by root mean square error."""
+    model = fit(X, y, seed, size, n_frequencies, verbose, input_scaling="standard")
+    length_scale = best_rbf_length_scale(X, y, seed)
+    truth = synthetic_kernel(LAGS)
+    return KernelLearning(
+        model,
+        length_scale,
+        root_mean_square(model.kernel_.at_lags(LAGS).mean - truth),
+        root_mean_square(rbf_kernel(LAGS, length_scale) - truth),
+    )
+
+
+def fit(
+    X: Any,
+    y: Any,
+    seed: int,
+    size: Size,
+    n_frequencies: int | None = None,
+    verbose: int = 0,
+    **options: Any,
+) -> BankRegressor:
+    """A fit of the demo's size; should time run out, it says so by itself."""
+    model = BankRegressor(
+        n_frequencies or size.n_frequencies,
+        n_warmup=size.n_warmup,
+        n_draws=size.n_draws,
+        max_time=size.max_time,
+        random_state=seed,
+        verbose=verbose,
+        **options,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ConvergenceWarning)
+        return model.fit(X, y)
+
+
+def synthetic_part(out: Path, size: Size, seed: int, console: Console) -> list[Path]:
+    """The paper's synthetic problem: learned kernel against the truth and the best RBF."""
+    console.rule("1. Learning a kernel")
+    console.print(
+        f"{size.rows} points of a function whose kernel is known: smooth variation times an "
+        "oscillation. What is learned, and what can the best RBF kernel say?"
+    )
+    X, y = make_synthetic(size.rows, input_std=20.0, noise_std=0.3, seed=seed)
+    result = learn_kernel(X, y, seed, size, verbose=1)
+    table = Table(
+        "kernel", "root mean square error", caption="distance to the true kernel, lags 0 to 8"
+    )
+    table.add_row("best RBF by evidence", number(result.rbf_error))
+    table.add_row("learned (posterior mean)", number(result.learned_error))
+    console.print(table)
+    ratio = result.learned_error / result.rbf_error
+    console.print(f"The learned kernel's error is {percent(ratio)} of the RBF kernel's.")
+    figures = {
+        "synthetic-kernel.png": KernelDisplay.from_estimator(
+            result.model,
+            lags=LAGS,
+            true_kernel=synthetic_kernel,
+            rbf_length_scale=result.rbf_length_scale,
+        ),
+        "synthetic-spectrum.png": SpectralDensityDisplay.from_estimator(
+            result.model,
+            frequencies=np.linspace(0.0, 5.0, 301),
+            true_density=synthetic_spectral_density,
+        ),
+        "synthetic-traces.png": TraceDisplay.from_estimator(result.model),
+    }
+    return save(figures, out)
+
+
+def diabetes_part(out: Path, size: Size, seed: int, console: Console) -> list[Path]:
+    """A real table: scores beside a fixed kernel, a plot and the report."""
+    console.rule("2. Predicting with intervals")
+    console.print(
+        "442 patients with diabetes, ten measurements each; the target is how far the disease "
+        "has progressed a year later. A quarter of the rows is kept out of the fit."
+    )
+    table_of_patients = load_diabetes()
+    X_train, X_test, y_train, y_test = train_test_split(
+        table_of_patients.data, table_of_patients.target, test_size=0.25, random_state=seed
+    )
+    model = fit(X_train, y_train, seed, size, verbose=1)
+    rival = RKSRegressor(size.n_frequencies, random_state=seed).fit(X_train, y_train)
+    summary = summarise(
+        model,
+        X_test,
+        y_test,
+        rival,
+        names=table_of_patients.feature_names,
+        title="Diabetes progression: kernel learning report",
+        target="progression",
+    )
+    table = Table("", "mean squared error", "in the 95 % interval", "mean log density")
+    for name, scores in summary["scores"].items():
+        table.add_row(
+            name,
+            number(scores["mse"]),
+            percent(scores["coverage"]),
+            f"{scores['log_density']:.3f}",
+        )
+    console.print(table)
+    display = PredictionIntervalDisplay(**summary["predictions"], coverage=summary["interval"])
+    paths = save({"diabetes-predictions.png": display.plot()}, out)
+    report = out / "report.html"
+    report.write_text(render(summary), encoding="utf-8")
+    return [*paths, report]
+
+
+def save(displays: dict[str, Any], out: Path) -> list[Path]:
+    """Write the figures of some displays, and close them."""
+    from matplotlib import pyplot
+
+    paths = []
+    for name, display in displays.items():
+        display.figure_.savefig(out / name, dpi=150)
+        pyplot.close(display.figure_)
+        paths.append(out / name)
+    return paths
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run both parts, write the files and say where they are."""
+    parser = argparse.ArgumentParser(prog="python -m banklearn.demo", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("demo-output"), help="folder to write to")
+    parser.add_argument("--seed", type=int, default=0, help="seed of data and fits")
+    parser.add_argument("--quick", action="store_true", help="too small to learn much: a trial")
+    options = parser.parse_args(arguments)
+    import matplotlib
+
+    matplotlib.use("Agg")  # only files are written, so no display is needed
+    size = QUICK if options.quick else FULL
+    console = Console()
+    start = time.monotonic()
+    options.out.mkdir(parents=True, exist_ok=True)
+    paths = [
+        *synthetic_part(options.out, size, options.seed, console),
+        *diabetes_part(options.out, size, options.seed, console),
+    ]
+    console.rule(f"Done in {time.monotonic() - start:.0f} s")
+    for path in paths:
+        console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,176 @@
+"""Everything a report says, as a dictionary of plain numbers, strings and lists."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn._version import __version__
+from banklearn.report.scores import bank_scores, rival_scores
+from banklearn.viz.marginal import Marginal, along, fitted_kernel, input_names
+from banklearn.viz.trace import chain_traces
+
+Array = NDArray[np.float64]
+
+BAND = 0.9
+INTERVAL = 0.95
+
+
+def summarise(
+    estimator: Any,
+    X_test: Any,
+    y_test: Any,
+    baseline: Any = None,
+    *,
+    feature: int | str | None = None,
+    names: Sequence[str] | None = None,
+    title: str = "Kernel learning report",
+    target: str = "target",
+) -> dict[str, Any]:
+    """What a fitted regressor learned and how it does on rows that it has not seen.
+
+    Parameters
+    ----------
+    estimator : fitted BankRegressor
+    X_test, y_test : rows kept out of the fit.
+    baseline : fitted regressor to compare with, for example RKSRegressor; None for none.
+    feature : input along which kernel and spectral density are drawn; None takes the one along
+        which the kernel falls fastest.
+    names : names of the inputs; None takes those of the training table.
+    title, target : words for the page's head and for what is predicted.
+    """
+    if not hasattr(estimator, "predict_interval"):
+        raise TypeError(
+            f"summarise reports on regressors with predict_interval; {type(estimator).__name__} "
+            "has none."
+        )
+    y = np.asarray(y_test, dtype=float)
+    learned = fitted_kernel(estimator)
+    names = input_names(estimator) if names is None else list(names)
+    parts = {
+        i: replace(along(estimator, i), name=name)
+        for i, name in enumerate(names)
+        if learned.scaling.used[i]
+    }
+    half = {i: _half_lag(part) for i, part in parts.items()}
+    shown = _fastest(parts, half) if feature is None else _index(feature, names)
+    lower, upper = estimator.predict_interval(X_test, INTERVAL)
+    scores = {type(estimator).__name__: bank_scores(estimator, X_test, y, INTERVAL)}
+    if baseline is not None:
+        scores[type(baseline).__name__] = rival_scores(baseline, X_test, y, INTERVAL)
+    return {
+        "title": title,
+        "target": target,
+        "interval": INTERVAL,
+        "band": BAND,
+        "scores": scores,
+        "inputs": [_input(name, half.get(i), parts.get(i)) for i, name in enumerate(names)],
+        "scaling": learned.scaling.kind,
+        "kernel": _kernel(parts[shown]),
+        "spectrum": _spectrum(parts[shown], marginal=len(parts) > 1),
+        "chains": [_plain(chain) for chain in chain_traces(estimator)],
+        "components": _spread([len(draw.pi) - 1 for draw in estimator.draws_]),
+        "noise_std": _spread(
+            estimator.target_scaling_.scale * np.sqrt([draw.noise for draw in estimator.draws_])
+        ),
+        "predictions": _plain(
+            {"observed": y, "predicted": estimator.predict(X_test), "lower": lower, "upper": upper}
+        ),
+        "data": {
+            "training_rows": float(estimator.draws_[0].dof - 2.0 * estimator.a0),
+            "test_rows": len(y),
+            "training_mean": estimator.target_scaling_.shift,
+            "training_std": estimator.target_scaling_.scale,
+            "test_mean": float(y.mean()),
+            "test_std": float(y.std()),
+            "test_range": [float(y.min()), float(y.max())],
+        },
+        "reproduce": _reproduce(estimator, baseline),
+    }
+
+
+def _half_lag(part: Marginal) -> float | None:
+    """The smallest distance at which the mean kernel is 1/2; None if it stays above."""
+    lags = np.linspace(0.0, 12.0 * part.scale, 2401)
+    mean = part.kernel.at_lags(lags).mean
+    below = np.flatnonzero(mean <= 0.5)
+    if len(below) == 0:
+        return None
+    i = int(below[0])
+    share = (mean[i - 1] - 0.5) / (mean[i - 1] - mean[i])
+    return float(lags[i - 1] + share * (lags[i] - lags[i - 1]))
+
+
+def _fastest(parts: dict[int, Marginal], half: dict[int, float | None]) -> int:
+    def relative(i: int) -> float:
+        return np.inf if (lag := half[i]) is None else lag / parts[i].scale
+
+    return min(parts, key=relative)
+
+
+def _index(feature: int | str, names: list[str]) -> int:
+    return names.index(feature) if isinstance(feature, str) else int(feature)
+
+
+def _input(name: str, half: float | None, part: Marginal | None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "varies": part is not None,
+        "half_lag": half,
+        "half_lag_in_deviations": None if half is None or part is None else half / part.scale,
+    }
+
+
+def _kernel(part: Marginal) -> dict[str, Any]:
+    lags = part.default_lags()
+    band = part.kernel.at_lags(lags, BAND)
+    return {**_plain({"lags": lags, **band._asdict()}), "name": part.name, "unit": part.unit}
+
+
+def _spectrum(part: Marginal, marginal: bool) -> dict[str, Any]:
+    omega = part.default_frequencies()
+    band = part.kernel.spectral_density(omega, BAND)
+    curves = _plain({"frequencies": omega, **band._asdict()})
+    return {**curves, "name": part.name, "unit": part.unit, "marginal": marginal}
+
+
+def _spread(values: Any) -> dict[str, float]:
+    values = np.asarray(values, dtype=float)
+    low, high = np.quantile(values, [0.05, 0.95])
+    return {"mean": float(values.mean()), "low": float(low), "high": float(high)}
+
+
+def _plain(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Arrays as lists, NumPy scalars as Python's."""
+    return {name: np.asarray(value).tolist() for name, value in arrays.items()}
+
+
+def _reproduce(estimator: Any, baseline: Any) -> dict[str, Any]:
+    packages = {"banklearn": __version__, "python": platform.python_version()}
+    for name in ("numpy", "scipy", "scikit-learn", "numba"):
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: _text(v) for name, v in sorted(estimator.get_params().items())},
+        "baseline": None if baseline is None else _text(baseline),
+        "seed": _text(estimator.get_params().get("random_state")),
+        "sweeps": [int(n) for n in estimator.n_sweeps_],
+        "draws": len(estimator.draws_),
+        "versions": packages,
+    }
+
+
+def _text(value: Any) -> Any:
+    """A value that JSON can hold: itself, or its representation on one line."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return " ".join(repr(value).split())

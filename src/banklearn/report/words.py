@@ -1,0 +1,106 @@
+"""The summary in sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+#: Where there is no number.
+NONE = "\N{EN DASH}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Three significant digits, without an exponent where that reads well; a dash for none."""
+    if value is None or math.isnan(value):
+        return NONE
+    if value != 0 and not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.{digits - 1}e}"
+    whole = len(str(int(abs(value))))
+    return f"{value:.{digits}g}" if whole <= digits else f"{value:.0f}"
+
+
+def percent(share: float) -> str:
+    """0.954 as "95.4 %"."""
+    return f"{100 * share:.1f} %"
+
+
+def sentences(summary: dict[str, Any]) -> list[str]:
+    """What was learned, one sentence each."""
+    return [
+        *_comparison(summary),
+        _intervals(summary),
+        _noise(summary),
+        _kernel(summary),
+        _components(summary),
+    ]
+
+
+def _comparison(summary: dict[str, Any]) -> list[str]:
+    (name, own), *others = summary["scores"].items()
+    first = (
+        f"On {summary['data']['test_rows']} rows kept out of the fit, predictions of the "
+        f"{summary['target']} miss by {number(own['rmse'])} (root mean square) and explain "
+        f"{percent(own['r2'])} of its variance."
+    )
+    if not others:
+        return [first]
+    rival, score = others[0]
+    change = own["mse"] / score["mse"] - 1.0
+    if abs(change) < 0.01:
+        verdict = f"within 1 % of that of {rival}, whose kernel is fixed in form"
+    else:
+        word = "below" if change < 0 else "above"
+        verdict = f"{percent(abs(change))} {word} that of {rival}, whose kernel is fixed in form"
+    return [first, f"The mean squared error of {name} is {verdict}."]
+
+
+def _intervals(summary: dict[str, Any]) -> str:
+    own = next(iter(summary["scores"].values()))
+    nominal, n = summary["interval"], summary["data"]["test_rows"]
+    # Two standard errors of a share of n rows.
+    chance = 2.0 * math.sqrt(nominal * (1 - nominal) / n)
+    gap = own["coverage"] - nominal
+    if abs(gap) <= chance:
+        verdict = "as it should be, within what chance allows"
+    elif gap > 0:
+        verdict = "more than promised: the intervals are wider than they need to be"
+    else:
+        verdict = "less than promised: the intervals are too narrow"
+    return (
+        f"The {100 * nominal:.0f} % intervals hold {percent(own['coverage'])} of the test targets, "
+        f"{verdict}."
+    )
+
+
+def _noise(summary: dict[str, Any]) -> str:
+    noise, data = summary["noise_std"], summary["data"]
+    return (
+        f"The noise is estimated to have a standard deviation of {number(noise['mean'])} "
+        f"({number(noise['low'])} to {number(noise['high'])}), where the {summary['target']} "
+        f"itself has {number(data['training_std'])}."
+    )
+
+
+def _kernel(summary: dict[str, Any]) -> str:
+    shown = summary["kernel"]
+    half = next(i["half_lag"] for i in summary["inputs"] if i["name"] == shown["name"])
+    unit = f" ({shown['unit']})" if shown["unit"] else ""
+    if half is None:
+        return (
+            f"Along {shown['name']}{unit} the kernel stays above one half: the function varies "
+            "slowly, and points far apart still inform each other."
+        )
+    text = (
+        f"Along {shown['name']}{unit} the kernel falls to one half at a distance of {number(half)}"
+    )
+    if min(shown["mean"]) < -0.05:
+        return f"{text}, and becomes negative further on: the function oscillates."
+    return f"{text}: points closer than that inform each other."
+
+
+def _components(summary: dict[str, Any]) -> str:
+    count = summary["components"]
+    return (
+        f"The spectral density uses {number(count['mean'])} components on average over the draws "
+        f"(90 % of the draws: {count['low']:.0f} to {count['high']:.0f})."
+    )
