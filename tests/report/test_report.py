@@ -1,0 +1,180 @@
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import mean_squared_error, r2_score
+
+from banklearn.baselines import RKSRegressor
+from banklearn.report import render, summarise
+from banklearn.report.words import number, sentences
+from fitted import one_input, small, three_inputs
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Checks that tags are balanced, and collects ids, references and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.references: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in {"href", "xlink:href", "src", "srcset", "data", "action"}:
+                self.references.append(value)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def rival():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 1)) * 3 + 1
+    return RKSRegressor(16, random_state=0).fit(X, 5 * np.sin(X[:, 0]) + 0.4 * X[:, 0])
+
+
+@pytest.fixture(scope="module")
+def summary(rival):
+    return summarise(*one_input(), rival, title="A <test> & more", target="height")
+
+
+def test_a_summary_is_plain_json(summary):
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_scores_equal_those_computed_independently(summary, rival):
+    model, X, y = one_input()
+    own, other = summary["scores"]["BankRegressor"], summary["scores"]["RKSRegressor"]
+    assert own["mse"] == pytest.approx(mean_squared_error(y, model.predict(X)))
+    assert own["r2"] == pytest.approx(r2_score(y, model.predict(X)))
+    lower, upper = model.predict_interval(X)
+    assert own["coverage"] == pytest.approx(np.mean((y >= lower) & (y <= upper)))
+    mean, std = rival.predict(X, return_std=True)
+    assert other["mse"] == pytest.approx(mean_squared_error(y, mean))
+    assert other["coverage"] == pytest.approx(np.mean(np.abs(y - mean) < norm.ppf(0.975) * std))
+    assert other["log_density"] == pytest.approx(norm(mean, std).logpdf(y).mean())
+    assert summary["data"]["training_rows"] == pytest.approx(160)
+
+
+def test_the_page_parses_and_refers_to_nothing_outside(summary):
+    html = render(summary)
+    page = Page(html)
+    assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
+    assert page.tags.count("svg") == 4
+    assert len(page.ids) == len(set(page.ids))
+    assert all(ref.startswith("#") and ref[1:] in page.ids for ref in page.references)
+    assert all(target[1:] in page.ids for target in re.findall(r"url\(([^)]+)\)", html))
+    without_names = re.sub(r'xmlns(:\w+)?="[^"]*"', "", html)
+    assert "http" not in without_names
+    assert "//" not in without_names
+    assert "@import" not in html
+    assert len(html) < 1_000_000
+
+
+def test_the_page_says_what_the_summary_says(summary):
+    page = Page(render(summary))
+    for sentence in sentences(summary):
+        assert sentence in page.text
+    assert "A <test> & more" in page.text
+    assert number(summary["scores"]["BankRegressor"]["mse"]) in page.text
+    assert "random_state=0" in page.text
+
+
+def test_the_page_follows_the_reader_s_colours(summary):
+    html = render(summary)
+    assert "prefers-color-scheme: dark" in html
+    for fixed in ("#1a1a1a", "#0072b2", "#d55e00"):
+        assert fixed not in html[html.index("</style>") :].lower()
+
+
+def test_the_same_summary_gives_the_same_page(summary):
+    assert render(summary) == render(json.loads(json.dumps(summary)))
+
+
+def test_a_baseline_without_deviations_is_compared_by_its_predictions():
+    model, X, y = one_input()
+    line = LinearRegression().fit(X, y)
+    result = summarise(model, X, y, line)
+    assert set(result["scores"]["LinearRegression"]) == {"mse", "rmse", "r2"}
+    assert "\N{EN DASH}" in Page(render(result)).text
+
+
+@pytest.mark.parametrize("scaling", ["standard", "arcsinh"])
+def test_several_inputs_with_a_constant_one(scaling):
+    result = summarise(*three_inputs(scaling), names=["width", "depth", "height"])
+    assert [i["varies"] for i in result["inputs"]] == [True, False, True]
+    # cos(3 x) of the third input varies fastest relative to that input's spread.
+    assert result["kernel"]["name"] in {"width", "height"}
+    text = Page(render(result)).text
+    assert "inputs that do not vary" in text
+    assert ("arcsinh-transformed" in text) == (scaling == "arcsinh")
+
+
+def test_the_half_lag_is_where_the_kernel_is_one_half():
+    model, X, y = one_input()
+    half = summarise(model, X, y)["inputs"][0]["half_lag"]
+    assert model.kernel_.at_lags([half]).mean[0] == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "words"),
+    [(0.9, 1.0, "10.0 % below"), (1.2, 1.0, "20.0 % above"), (1.001, 1.0, "within 1 %")],
+)
+def test_the_comparison_in_words(summary, own, other, words):
+    changed = json.loads(json.dumps(summary))
+    changed["scores"]["BankRegressor"]["mse"] = own
+    changed["scores"]["RKSRegressor"]["mse"] = other
+    assert words in " ".join(sentences(changed))
+
+
+@pytest.mark.parametrize(("coverage", "words"), [(0.95, "as it should"), (0.5, "too narrow")])
+def test_the_intervals_in_words(summary, coverage, words):
+    changed = json.loads(json.dumps(summary))
+    changed["scores"]["BankRegressor"]["coverage"] = coverage
+    assert words in " ".join(sentences(changed))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3175.2, "3175"),
+        (0.0648, "0.0648"),
+        (0.0, "0"),
+        (1.23e-6, "1.23e-06"),
+        (None, "\N{EN DASH}"),
+    ],
+)
+def test_numbers_are_short(value, text):
+    assert number(value) == text
+
+
+def test_what_cannot_be_summarised_is_said_in_a_sentence(rival):
+    _, X, y = one_input()
+    with pytest.raises(TypeError, match="predict_interval"):
+        summarise(rival, X, y)
+    with pytest.raises(ValueError, match="Call fit first"):
+        summarise(small(), X, y)
