@@ -55,9 +55,7 @@ def test_a_row_of_weight_two_is_the_row_given_twice(trend):
         problem = make_problem(seed, trend=trend)
         counts = np.random.default_rng(seed).integers(1, 4, len(problem.y))
         weighted = replace(problem, weight=counts.astype(float))
-        repeated = replace(
-            problem, X=problem.X.repeat(counts, axis=0), y=problem.y.repeat(counts)
-        )
+        repeated = replace(problem, X=problem.X.repeat(counts, axis=0), y=problem.y.repeat(counts))
         value = evidence_of(fresh_gram(weighted), weighted)
         close(value, problem_log_evidence(repeated), 1e-9, 1e-9)
 
@@ -96,7 +94,9 @@ def test_augmented_evidence_is_its_integral():
             epsabs=0,
             epsrel=1e-11,
         )
-        close(augmented_log_evidence(ridge(np.array([[G]]), np.array([r]), lam)), np.log(value), 1e-8)
+        close(
+            augmented_log_evidence(ridge(np.array([[G]]), np.array([r]), lam)), np.log(value), 1e-8
+        )
 
 
 def test_augmented_evidence_is_a_ratio_of_densities_in_many_dimensions():

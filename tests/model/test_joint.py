@@ -69,10 +69,7 @@ def test_drawn_states_follow_the_prior(forward):
         ),
         "W": (
             # One coordinate, standardised by its own component.
-            [
-                (s.W[3, 0] - s.mu[s.Z[3], 0]) / np.sqrt(s.Sigma[s.Z[3], 0, 0])
-                for s in states
-            ],
+            [(s.W[3, 0] - s.mu[s.Z[3], 0]) / np.sqrt(s.Sigma[s.Z[3], 0, 0]) for s in states],
             norm(),
         ),
     }
@@ -85,7 +82,10 @@ def test_drawn_states_follow_the_prior(forward):
 def test_frequencies_have_the_covariance_of_their_component(forward):
     _, states = forward
     white = np.stack(
-        [np.linalg.solve(np.linalg.cholesky(s.Sigma[s.Z[0]]), s.W[0] - s.mu[s.Z[0]]) for s in states]
+        [
+            np.linalg.solve(np.linalg.cholesky(s.Sigma[s.Z[0]]), s.W[0] - s.mu[s.Z[0]])
+            for s in states
+        ]
     )
     assert kstest(white.ravel(), norm.cdf).pvalue > FALSE_ALARM
     product = white[:, 0] * white[:, 1]

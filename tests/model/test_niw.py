@@ -107,8 +107,10 @@ def test_draws_have_the_right_moments(d):
     for sample, expected in [
         (mu, law.mu0),
         (Sigma.reshape(n, -1), mean.ravel()),
-        (((mu - law.mu0)[:, :, None] * (mu - law.mu0)[:, None, :]).reshape(n, -1),
-         (mean / law.kappa).ravel()),
+        (
+            ((mu - law.mu0)[:, :, None] * (mu - law.mu0)[:, None, :]).reshape(n, -1),
+            (mean / law.kappa).ravel(),
+        ),
     ]:
         error = sample.std(axis=0) / np.sqrt(n)
         assert np.all(np.abs(sample.mean(axis=0) - expected) < limit * error)

@@ -13,7 +13,9 @@ def test_weights_are_repetitions(n):
     A, w = rng.standard_normal((n, 3)), rng.integers(1, 5, n)
     repeated = A.repeat(w, axis=0)
     for statistic in (mean_and_std, lambda A, w: (median(A, w),)):
-        for left, right in zip(statistic(A, w.astype(float)), statistic(repeated, None), strict=True):
+        for left, right in zip(
+            statistic(A, w.astype(float)), statistic(repeated, None), strict=True
+        ):
             close(left, right, 1e-12, 1e-14)
 
 

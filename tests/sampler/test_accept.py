@@ -141,9 +141,7 @@ def test_a_proposal_that_breaks_the_arithmetic_is_rejected_and_reported():
     W_star, _ = proposals(problem, 0)
     gram = extended(problem, fresh_gram(problem), W_star)
     gram.G[0, 40 + 2 * 7] = gram.G[0, :, 40 + 2 * 7] = np.nan
-    result = accept_in_turn(
-        gram, 1.0, 0, np.full(20, -np.inf), *problem.gaussian.accept_form(gram)
-    )
+    result = accept_in_turn(gram, 1.0, 0, np.full(20, -np.inf), *problem.gaussian.accept_form(gram))
     assert result.trouble
     assert not result.accepted[7]
 

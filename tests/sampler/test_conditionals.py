@@ -212,9 +212,7 @@ def test_one_update_of_the_precision_keeps_its_law():
     def solve(log_lam):
         return precision.solve(gram, float(np.exp(log_lam)), problem.gaussian, JitterCount())
 
-    law = Tabulated(
-        lambda x: precision.log_conditional(solve(x), prior), np.linspace(-6, 7, 1500)
-    )
+    law = Tabulated(lambda x: precision.log_conditional(solve(x), prior), np.linspace(-6, 7, 1500))
     rng = np.random.default_rng(0)
     drawn, chances = [], []
     for start in law.draw(3000, rng):
@@ -235,6 +233,7 @@ def test_scales_are_drawn_from_their_conditional():
     drawn = np.stack([scales.update(state, prior, rng).psi for _ in range(2000)])
     grid = np.geomspace(1e-4, 200, 8000)
     for i in range(prior.d):
+
         def log_density(x, i=i):
             psi = state.psi.copy()
             psi[i] = x
@@ -258,9 +257,7 @@ def test_components_are_drawn_from_their_posterior():
     drawn = [components.update(state, prior, rng) for _ in range(1500)]
     for k in range(state.K):
         law = niw.posterior(prior.base(state.psi), state.W[state.Z == k])
-        white = [
-            (s.mu[k, 0] - law.mu0[0]) / np.sqrt(s.Sigma[k, 0, 0] / law.kappa) for s in drawn
-        ]
+        white = [(s.mu[k, 0] - law.mu0[0]) / np.sqrt(s.Sigma[k, 0, 0] / law.kappa) for s in drawn]
         assert kstest(white, norm.cdf).pvalue > FALSE_ALARM
         ratio = [law.Psi[0, 0] / s.Sigma[k, 0, 0] for s in drawn]
         assert kstest(ratio, gamma_law((law.nu - 1) / 2, scale=2).cdf).pvalue > FALSE_ALARM

@@ -91,7 +91,7 @@ class LearnedKernel:
             raise ValueError(_NOT_LINEAR)
         scale = self.scaling.scale
         omega = np.asarray(omega, dtype=np.float64)
-        omega = omega[:, None] if omega.ndim == 1 else omega[:, self.scaling.used]
+        omega = omega[:, None] if omega.ndim == 1 else self._varying(omega, "omega")
         if omega.shape[1] != len(scale):
             raise ValueError(
                 f"omega has {omega.shape[1]} columns; this kernel has {len(scale)} inputs that vary."
@@ -135,8 +135,17 @@ class LearnedKernel:
             full[:, 0] = t
             t = full
         else:
-            t = t[:, self.scaling.used]
+            t = self._varying(t, "lags")
         return np.asarray(t / self.scaling.scale)
+
+    def _varying(self, A: Array, name: str) -> Array:
+        """The columns of the inputs that vary."""
+        expected = len(self.scaling.used)
+        if A.shape[1] != expected:
+            raise ValueError(
+                f"{name} has {A.shape[1]} columns, but this kernel was learned on {expected}."
+            )
+        return A[:, self.scaling.used]
 
 
 _NOT_LINEAR = (
@@ -146,6 +155,8 @@ _NOT_LINEAR = (
 
 
 def _band(curves: Array, coverage: float) -> Band:
+    if not 0 < coverage < 1:
+        raise ValueError(f"coverage must lie between 0 and 1, but is {coverage!r}.")
     tail = 0.5 * (1.0 - coverage)
     lower, upper = np.quantile(curves, [tail, 1.0 - tail], axis=0)
     return Band(curves.mean(axis=0), lower, upper)

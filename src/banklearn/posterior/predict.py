@@ -35,7 +35,8 @@ class Law:
 
     def std(self) -> Array:
         """Standard deviation of the mixture, (n,)."""
-        inflation = np.where(np.isinf(self.dof), 1.0, self.dof / np.maximum(self.dof - 2.0, 1e-2))
+        # dof / (dof - 2), also where dof is infinite; a law without a variance gets a large one.
+        inflation = 1.0 / np.maximum(1.0 - 2.0 / self.dof, 1e-3)
         within = (self.scale**2 * inflation[:, None]).mean(axis=0)
         return np.asarray(np.sqrt(within + self.location.var(axis=0)))
 

@@ -125,7 +125,8 @@ def run_chain(
     state, sweep = start, 0
     chain: Any = None
     for i, (rows, sweeps) in enumerate(stages):
-        if late(WARMUP_SHARE) or stop.is_set():
+        if sweeps and (late(WARMUP_SHARE) or stop.is_set()):
+            run.cut = run.cut or ("time" if not stop.is_set() else "stop")
             break
         part = _subsample(engine, rows, streams, i)
         chain = kernel.init(part, model, state, streams, sweep, chain and chain.beta)
@@ -172,6 +173,12 @@ def _subsample(engine: Engine, rows: int, streams: Streams, stage: int) -> Engin
     return engine.subset(chosen)
 
 
+def chains_at_once(n_chains: int, large: bool) -> int:
+    """How many chains run side by side."""
+    cores = available_cores()
+    return min(n_chains, cores) if n_chains >= cores or not large else 1
+
+
 def run_chains(
     run_one: Callable[[int, threading.Event], Run[D]], n_chains: int, large: bool
 ) -> tuple[Sequence[Run[D]], bool]:
@@ -181,8 +188,7 @@ def run_chains(
     data is too small to keep several cores busy; otherwise one after another on all cores.
     """
     stop = threading.Event()
-    cores = available_cores()
-    workers = min(n_chains, cores) if n_chains >= cores or not large else 1
+    workers = chains_at_once(n_chains, large)
     interrupted = False
     with limited_to(1 if workers > 1 else None), ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(run_one, c, stop) for c in range(n_chains)]

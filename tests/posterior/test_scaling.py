@@ -1,0 +1,70 @@
+"""Units in and out."""
+
+import numpy as np
+import pytest
+from helpers import close
+
+from banklearn.posterior.scaling import KINDS, fit_scaling, fit_target_scaling
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3)) * [1.0, 1e-6, 1e7] + [0.0, 4.0, -2e8]
+
+
+@pytest.mark.parametrize("kind", ["standard", "arcsinh"])
+def test_inputs_have_mean_zero_and_spread_one(kind):
+    scaled = fit_scaling(X, None, kind)(X)
+    close(scaled.mean(axis=0), 0.0, 0, 1e-7)
+    close(scaled.std(axis=0), 1.0, 1e-6)
+    assert scaled.flags.c_contiguous
+
+
+def test_none_leaves_inputs_as_they_are():
+    np.testing.assert_array_equal(fit_scaling(X, None, "none")(X), X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_repetitions(kind):
+    counts = RNG.integers(1, 4, 60)
+    one = fit_scaling(X, counts.astype(float), kind)
+    two = fit_scaling(X.repeat(counts, axis=0), None, kind)
+    close(one(X), two(X), 1e-7, 1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_constant_inputs_are_left_out(kind):
+    Y = np.column_stack([np.full(60, 3.0), X[:, 0]])
+    scaling = fit_scaling(Y, None, kind)
+    assert scaling.used.tolist() == [False, True]
+    assert scaling(Y).shape == (60, 1)
+    changed = Y.copy()
+    changed[:, 0] = 99.0
+    np.testing.assert_array_equal(scaling(changed), scaling(Y))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_but_constants_still_scales(kind):
+    scaled = fit_scaling(np.full((5, 2), 7.0), None, kind)(np.full((5, 2), 7.0))
+    assert scaled.shape == (5, 1)
+    assert np.all(np.isfinite(scaled))
+
+
+def test_arcsinh_is_monotone_and_tames_tails():
+    heavy = np.random.default_rng(1).standard_cauchy((400, 1))
+    scaled = fit_scaling(heavy, None, "arcsinh")(heavy)[:, 0]
+    np.testing.assert_array_equal(np.argsort(scaled), np.argsort(heavy[:, 0]))
+    assert np.abs(scaled).max() < 8
+
+
+def test_an_input_that_is_mostly_one_value():
+    spiky = np.zeros((50, 1))
+    spiky[:5, 0] = np.arange(1, 6)
+    assert np.all(np.isfinite(fit_scaling(spiky, None, "arcsinh")(spiky)))
+
+
+@pytest.mark.parametrize("y", [[5.0, 5.0, 5.0], [0.0, 0.0], [1e300, -1e300], [1e-300, 3e-300]])
+def test_targets_scale_to_ordinary_size(y):
+    y = np.array(y)
+    scaling = fit_target_scaling(y, None)
+    scaled = (y - scaling.shift) / scaling.scale
+    assert np.all(np.abs(scaled) <= 2)
+    close(scaling.shift + scaling.scale * scaled, y, 1e-12)

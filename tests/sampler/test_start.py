@@ -1,0 +1,64 @@
+"""Where chains start."""
+
+import numpy as np
+import pytest
+from helpers import close, fresh_gram, make_problem
+
+from banklearn.model.evidence import gaussian_log_evidence, ridge
+from banklearn.numerics.streams import Streams
+from banklearn.sampler.start import LAMS, SCALES, best_lam, choose_start, starting_state
+
+
+@pytest.mark.parametrize("case", range(10))
+def test_the_best_precision_is_the_best_of_the_grid(case):
+    problem = make_problem(case, N=30, M=5, trend="linear")
+    gram, prior = fresh_gram(problem), problem.prior
+    values = [
+        gaussian_log_evidence(
+            ridge(gram.G[0], gram.r[0], lam), gram.tt[0], gram.n[0], prior.a0, prior.b0
+        )
+        for lam in LAMS
+    ]
+    lam, log_evidence = best_lam(gram.G[0], gram.r[0], gram.tt[0], gram.n[0], prior.a0, prior.b0)
+    assert lam == LAMS[int(np.argmax(values))]
+    close(log_evidence, max(values), 1e-7)
+
+
+def smooth_problem(scale, n=400, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    W = scale * rng.standard_normal((200, d))
+    y = np.cos(X @ W.T + rng.uniform(0, 6, 200)) @ rng.standard_normal(200) / 10
+    return X, y + 0.05 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+def test_the_scale_of_the_data_is_found(scale):
+    X, y = smooth_problem(scale)
+    start = choose_start(X, y, None, "constant", 64, 1.0, 1e-6, Streams(0))
+    assert scale / 2 < start.scale < scale * 2
+    assert np.isfinite(start.log_evidence)
+
+
+def test_a_subsample_is_enough_and_is_the_same_every_time():
+    X, y = smooth_problem(1.0, n=3000)
+    starts = [
+        choose_start(X, y, np.ones(3000), "constant", 32, 1.0, 1e-6, Streams(0), rows=500)
+        for _ in range(2)
+    ]
+    assert starts[0] == starts[1]
+    assert 0.4 < starts[0].scale < 2.5
+
+
+def test_a_grid_of_one_scale_is_taken():
+    X, y = smooth_problem(1.0)
+    start = choose_start(X, y, None, "none", 16, 1.0, 1e-6, Streams(0), scales=(0.7,))
+    assert start.scale == pytest.approx(0.7 / np.sqrt(2))
+    assert 0.7 not in SCALES
+
+
+def test_the_starting_state_is_one_component():
+    state = starting_state(2000, 3, 0.5, 0.1, 1.5, Streams(0))
+    assert (state.K, state.M, state.lam, state.alpha) == (1, 2000, 0.1, 1.5)
+    close(state.Sigma[0], 0.25 * np.eye(3), 1e-12)
+    assert state.W.std() == pytest.approx(0.5, rel=0.05)
