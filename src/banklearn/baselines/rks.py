@@ -105,7 +105,7 @@ class RKSClassifier(FourierClassifier):
     ----------
     n_frequencies, scaling, scales, holdout, chunk_rows : as in ``RKSRegressor``.
     lams : ridges (prior precisions of the weights) to try, largest first; None takes one per
-        decade from 10 to 1e-6.
+        decade from 10 to 1e-8.
     select : "holdout" (log loss on a share of the training rows) or "evidence" (Laplace).
     n_shortlist : how many pairs of scaling and bandwidth are compared by logistic regression,
         after least squares has ranked all of them.

@@ -14,7 +14,7 @@ from .ridge import ridge_path
 from .scaling import Scaler, Split, median_distance
 from .search import RIDGES, Search, scale_grid, search_scales
 
-LOGISTIC_RIDGES = np.logspace(1, -6, 8)
+LOGISTIC_RIDGES = np.logspace(1, -8, 10)
 EXTRA_SCALES = 8
 
 
@@ -46,20 +46,22 @@ class Choice:
     searches: dict[str, Search]
 
 
-def least_squares_scores(X: Array, Y: Array, W: Array, lams: Array, how: Scoring) -> Array:
+def least_squares_scores(
+    X: Array, Y: Array, W: Array, lams: Array, how: Scoring, amplitude: Array | None = None
+) -> Array:
     """Score of ridge regression of Y (N, C) on features of the scaled X for every ridge, (L,).
 
     Minus the hold-out mean squared error, or the evidence summed over the targets.
     """
     if how.select == "evidence":
         both = how.split.all
-        path = ridge_path(gram(X[both], Y[both], W, chunk_rows=how.chunk_rows))
+        path = ridge_path(gram(X[both], Y[both], W, amplitude, how.chunk_rows))
         return path.log_evidence(lams, how.a0, how.b0).sum(axis=0)
     fit, out = how.split.fit, how.split.out
-    beta = ridge_path(gram(X[fit], Y[fit], W, chunk_rows=how.chunk_rows)).weights(lams)
+    beta = ridge_path(gram(X[fit], Y[fit], W, amplitude, how.chunk_rows)).weights(lams)
     error = np.zeros(lams.size)
     for rows in row_chunks(out.size, how.chunk_rows):
-        Phi = weighted_features(X[out[rows]], W)
+        Phi = weighted_features(X[out[rows]], W, amplitude)
         residual = Y[out[rows]][:, :, None] - np.tensordot(Phi, beta, axes=1)
         error += np.sum(residual**2, axis=(0, 1))
     return -error / out.size
@@ -114,13 +116,15 @@ def class_probabilities(F: Array) -> Array:
     return np.asarray(p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300))
 
 
-def logistic_scores(X: Array, T: Array, W: Array, lams: Array, how: Scoring) -> Array:
+def logistic_scores(
+    X: Array, T: Array, W: Array, lams: Array, how: Scoring, amplitude: Array | None = None
+) -> Array:
     """Score of logistic regression for every ridge, warm-started along the path, (L,).
 
     Minus the hold-out log loss, or the Laplace evidence summed over the 0/1 targets T (N, C).
     """
     rows = how.split.all if how.select == "evidence" else how.split.fit
-    Phi, Phi_out = with_intercept(weighted_features(X[rows], W)), None
+    Phi, Phi_out = with_intercept(weighted_features(X[rows], W, amplitude)), None
     betas = np.zeros((T.shape[1], Phi.shape[1]))
     scores = np.zeros(lams.size)
     for i, lam in enumerate(lams):
@@ -132,7 +136,7 @@ def logistic_scores(X: Array, T: Array, W: Array, lams: Array, how: Scoring) -> 
         if how.select == "holdout":
             out = how.split.out
             if Phi_out is None:
-                Phi_out = weighted_features(X[out], W)
+                Phi_out = weighted_features(X[out], W, amplitude)
             p = class_probabilities(Phi_out @ betas[:, :-1].T + betas[:, -1])
             truth = np.hstack([1.0 - T[out], T[out]]) if T.shape[1] == 1 else T[out]
             scores[i] = float(np.sum(xlogy(truth, np.maximum(p, 1e-300)))) / out.size
