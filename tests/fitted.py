@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banklearn import BankRegressor
+from banklearn import BankClassifier, BankRegressor
 
 
 class Fitted(NamedTuple):
@@ -35,3 +35,12 @@ def three_inputs(scaling: str = "standard") -> Fitted:
     X = rng.standard_normal((200, 3)) * [2.0, 0.0, 0.5]
     y = X[:, 0] + np.cos(3.0 * X[:, 2]) + 0.2 * rng.standard_normal(200)
     return Fitted(small(input_scaling=scaling).fit(X[:150], y[:150]), X[150:], y[150:])
+
+
+@cache
+def two_classes() -> Fitted:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((150, 2))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(150) > 0).astype(int)
+    model = BankClassifier(8, n_warmup=8, n_draws=4, thin=1, random_state=0)
+    return Fitted(model.fit(X[:120], y[:120]), X[120:], y[120:])

@@ -6,7 +6,7 @@ from matplotlib import pyplot
 from scipy.integrate import trapezoid
 
 from banklearn.viz import KernelDisplay, SpectralDensityDisplay
-from fitted import one_input, small, three_inputs
+from fitted import one_input, small, three_inputs, two_classes
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +122,12 @@ def test_the_marginal_density_is_the_joint_one_integrated_over_the_other_input()
         joint = model.kernel_.spectral_density(grid).mean
         assert trapezoid(joint, other) == pytest.approx(display.mean[i], rel=0.02)
     assert display.ax_.get_ylabel() == "marginal spectral density"
+
+
+def test_the_kernel_of_a_classifier_is_drawn_too():
+    display = KernelDisplay.from_estimator(two_classes().model, feature=1, rbf_length_scale="start")
+    assert display.mean[0] == pytest.approx(1.0)
+    assert png(display.figure_)
 
 
 def test_given_axes_are_used():

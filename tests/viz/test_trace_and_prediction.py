@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot
 
 from banklearn.viz import PredictionIntervalDisplay, TraceDisplay
-from fitted import one_input, small
+from fitted import one_input, small, two_classes
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +59,18 @@ def test_a_warm_up_cut_short_leaves_no_gap():
     cut = TraceDisplay.from_estimator(model).chains
     # 28 of the 40 planned warm-up sweeps were not made, so draws move to the left by 28.
     np.testing.assert_array_equal(cut[0]["noise_sweep"], chains[0]["noise_sweep"] - 28)
+
+
+def test_a_classifier_shows_its_likelihood_and_no_noise():
+    model = two_classes().model
+    display = TraceDisplay.from_estimator(model)
+    assert [ax.get_ylabel() for ax in display.ax_] == [
+        "log likelihood",
+        "components",
+        "weight precision λ",
+    ]
+    drawn = display.ax_[0].get_lines()[1]
+    np.testing.assert_allclose(drawn.get_ydata(), model.trace_[1]["log_likelihood"])
 
 
 def test_a_wrong_number_of_axes_is_refused():

@@ -13,6 +13,7 @@ from banklearn.viz.style import CHAIN_DASHES, CHAINS, INK, SHADE, tidy
 #: Quantity, label, and whether its axis is logarithmic; in the order of the panels.
 PANELS = (
     ("log_evidence", "log evidence", False),
+    ("log_likelihood", "log likelihood", False),
     ("K", "components", False),
     ("lam", "weight precision λ", True),
     ("noise_std", "noise deviation", False),
@@ -45,8 +46,8 @@ class TraceDisplay:
     def plot(self, ax: Any = None) -> TraceDisplay:
         """Draw on a sequence of axes, one per quantity, or on a new figure.
 
-        ``ax_`` is the array of axes, in the order of :data:`PANELS` (without the noise where the
-        model has none).
+        ``ax_`` is the array of axes, in the order of :data:`PANELS` (classifiers: the likelihood
+        in place of the evidence, and no noise).
         """
         panels = self.panels
         axes = self._axes(ax, len(panels))
@@ -68,10 +69,10 @@ class TraceDisplay:
                 )
             if logarithmic:
                 plain_log_axis(place)
-            if name == "log_evidence":
-                place.set_ylim(*self._evidence_limits())
+            if name in ("log_evidence", "log_likelihood"):
+                place.set_ylim(*self._late_limits(name))
             place.set_ylabel(label, color=INK)
-            place.set_xlim(0.5, max(len(chain["log_evidence"]) for chain in self.chains) + 0.5)
+            place.set_xlim(0.5, max(len(chain["K"]) for chain in self.chains) + 0.5)
             place.locator_params(axis="x", integer=True)
             tidy(place)
         axes[-1].set_xlabel("sweep (warm-up shaded)" if warmup else "sweep", color=INK)
@@ -91,14 +92,12 @@ class TraceDisplay:
             raise ValueError(f"The traces need {count} axes, but {len(axes)} were given.")
         return axes
 
-    def _evidence_limits(self) -> tuple[float, float]:
+    def _late_limits(self, name: str) -> tuple[float, float]:
         """Limits from the second half of the warm-up on.
 
         The climb at the start, and sweeps on a subsample of the rows, are on another scale.
         """
-        late = np.concatenate(
-            [chain["log_evidence"][int(chain["warmup"]) // 2 :] for chain in self.chains]
-        )
+        late = np.concatenate([chain[name][int(chain["warmup"]) // 2 :] for chain in self.chains])
         low, high = float(late.min()), float(late.max())
         margin = 0.08 * (high - low) or 1.0
         return low - 3 * margin, high + margin
@@ -124,7 +123,9 @@ def chain_traces(estimator: Any) -> list[dict[str, Any]]:
     target = getattr(estimator, "target_scaling_", None)
     chains = []
     for number, trace in enumerate(traces):
-        chain = {name: trace[name] for name in ("warmup", "log_evidence", "K", "lam")}
+        # Given its augmentation, a classifier's evidence says little; its likelihood is watched.
+        watched = "log_likelihood" if target is None else "log_evidence"
+        chain = {name: trace[name] for name in ("warmup", watched, "K", "lam")}
         if target is not None:
             kept = [draw for draw in estimator.draws_ if draw.chain == number]
             # Draws are numbered as if warm-up had been complete; close the gap of one cut short.

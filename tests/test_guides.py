@@ -1,0 +1,20 @@
+"""The code in the README and the user guide runs as it stands, block after block."""
+
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib import pyplot
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/user-guide.md"])
+def test_every_python_block_runs(name, repository: Path, tmp_path, monkeypatch):
+    text = (repository / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) >= 3
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
+    pyplot.close("all")
+    assert "https://" not in (tmp_path / "report.html").read_text(encoding="utf-8")
