@@ -22,7 +22,7 @@ FALSE_ALARM = 1e-6
 
 
 def make_prior(d: int, rng: np.random.Generator | None = None, **changes: object) -> Prior:
-    """A proper prior whose draws are of ordinary size; random hyper-parameters when rng is given."""
+    """A proper prior with draws of ordinary size and random hyper-parameters."""
     rng = rng or np.random.default_rng(0)
     fields: dict[str, object] = {
         "mu0": 0.3 * rng.standard_normal(d),

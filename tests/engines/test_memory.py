@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import make_problem
 
 from banklearn.engines.memory import MemoryEngine
+from helpers import make_problem
 
 
 class Recorder:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import close, fresh_gram, make_problem, plain_features
 
 from banklearn.gram import Block, GramSum, ProposalSum, Working
 from banklearn.model.features import TRENDS
 from banklearn.numerics.streams import Streams
+from helpers import close, fresh_gram, make_problem, plain_features
 
 FIELDS = ("G", "r", "tt", "n")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import FALSE_ALARM, close
 from scipy.stats import chisquare, gamma
 
 from banklearn.model.dirichlet_process import draw_crp, log_crp, log_gamma_prior
+from helpers import FALSE_ALARM, close
 
 
 def partitions(n):

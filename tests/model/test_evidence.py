@@ -4,15 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import (
-    HUNDRED,
-    close,
-    dense_log_evidence,
-    fresh_gram,
-    make_problem,
-    plain_features,
-    problem_log_evidence,
-)
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -23,6 +14,15 @@ from banklearn.model.evidence import (
     ridge,
 )
 from banklearn.model.features import TRENDS
+from helpers import (
+    HUNDRED,
+    close,
+    dense_log_evidence,
+    fresh_gram,
+    make_problem,
+    plain_features,
+    problem_log_evidence,
+)
 
 
 def evidence_of(gram, problem):

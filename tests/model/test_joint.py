@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import FALSE_ALARM, HUNDRED, close, make_prior, make_problem, plain_features
 from scipy.stats import gamma, invgamma, invwishart, kstest, multivariate_normal, norm
 
 from banklearn.model.dirichlet_process import log_crp
 from banklearn.model.generative import draw_state, draw_weights, simulate_regression
 from banklearn.model.joint import log_frequencies, log_joint, log_prior
+from helpers import FALSE_ALARM, HUNDRED, close, make_prior, make_problem, plain_features
 
 
 def test_it_is_the_product_of_its_factors():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import close, plain_features
 from scipy.integrate import quad
 
 from banklearn.model.features import TRENDS, feature_rows, fourier_features, trend_columns
@@ -13,6 +12,7 @@ from banklearn.model.kernel import (
     mixture_kernel,
     mixture_spectral_density,
 )
+from helpers import close, plain_features
 
 PI = np.array([0.5, 0.3, 0.2])
 

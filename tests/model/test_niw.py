@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers import FALSE_ALARM, HUNDRED, close, make_prior
 from scipy.integrate import dblquad, quad
 from scipy.stats import chi2, invwishart, kstest, multivariate_normal, multivariate_t, norm
 
 from banklearn.model import niw
+from helpers import FALSE_ALARM, HUNDRED, close, make_prior
 
 
 def make_law(seed, d, **changes):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import close
 
 from banklearn.numerics import blas
 from banklearn.numerics.linalg import (
@@ -11,6 +10,7 @@ from banklearn.numerics.linalg import (
     cholesky,
     log_det_from_cholesky,
 )
+from helpers import close
 
 
 def definite(n, seed=0):
@@ -79,5 +79,5 @@ def test_help_is_counted():
     ids=["negative", "indefinite", "nan", "nan pivot", "inf pivot", "large nan"],
 )
 def test_what_cannot_be_factored_says_so(A):
-    with pytest.raises(NumericalError, match="could not be factored.*Usual causes"):
+    with pytest.raises(NumericalError, match=r"could not be factored.*Usual causes"):
         cholesky(A)

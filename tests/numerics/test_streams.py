@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import FALSE_ALARM
 from scipy.stats import kstest
 
 from banklearn.numerics.streams import Purpose, Streams
+from helpers import FALSE_ALARM
 
 ADDRESSES = [
     (seed, chain, purpose, sweep, block)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import close
 
 from banklearn.numerics import trig
 from banklearn.numerics.threads import limited_to
+from helpers import close
 
 EPS = np.finfo(float).eps
 

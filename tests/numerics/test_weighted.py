@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import close
 
 from banklearn.numerics.weighted import mean_and_std, median
+from helpers import close
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 20])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import FALSE_ALARM, close, make_problem, plain_features
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
@@ -14,6 +13,7 @@ from banklearn.posterior.draws import SKETCH, covariance_root, regression_draw, 
 from banklearn.posterior.predict import Law, regression_law, regression_mean, row_blocks
 from banklearn.sampler import sweep
 from banklearn.sampler.sweep import Model
+from helpers import FALSE_ALARM, close, make_problem, plain_features
 
 LEVELS = (0.001, 0.025, 0.3, 0.5, 0.975)
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import close
 
 from banklearn.posterior.scaling import KINDS, fit_scaling, fit_target_scaling
+from helpers import close
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3)) * [1.0, 1e-6, 1e7] + [0.0, 4.0, -2e8]

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import close, fresh_gram, make_problem, plain_features, problem_log_evidence
 
 from banklearn.gram import Gram, GramSum, ProposalSum
 from banklearn.model.evidence import augmented_log_evidence, gaussian_log_evidence, ridge
@@ -12,6 +11,7 @@ from banklearn.model.features import TRENDS, trend_columns
 from banklearn.numerics.streams import Streams
 from banklearn.sampler.accept import accept_in_turn, extended_columns
 from banklearn.sampler.frequencies import accepted_frequencies
+from helpers import close, fresh_gram, make_problem, plain_features, problem_log_evidence
 
 SIZES = (1, 2, 3, 15, 16, 17, 40, 64)
 

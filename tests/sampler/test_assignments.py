@@ -1,10 +1,10 @@
 """The compiled walk through the restaurant against a plain one."""
 
 import numpy as np
-from helpers import HUNDRED, close, make_problem
 
 from banklearn.model import niw
 from banklearn.sampler import assignments
+from helpers import HUNDRED, close, make_problem
 
 
 def plain_update(state, prior, rng):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import FALSE_ALARM, HUNDRED, close, fresh_gram, make_problem, problem_log_evidence
 from scipy.integrate import quad
 from scipy.stats import beta as beta_law
 from scipy.stats import gamma as gamma_law
@@ -20,6 +19,7 @@ from banklearn.sampler import (
     precision,
     scales,
 )
+from helpers import FALSE_ALARM, HUNDRED, close, fresh_gram, make_problem, problem_log_evidence
 
 TOLERANCE = 1e-8
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import FALSE_ALARM, HUNDRED, close, fresh_gram, make_problem
 from scipy.stats import chi2, kstest, norm
 
 from banklearn.model import niw
@@ -14,6 +13,7 @@ from banklearn.sampler.frequencies import (
     propose,
     select_all,
 )
+from helpers import FALSE_ALARM, HUNDRED, close, fresh_gram, make_problem
 
 
 @pytest.mark.parametrize("rho", [1.0, 0.9, 0.3, 0.02])

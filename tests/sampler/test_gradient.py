@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers import close, fresh_gram, make_problem
 
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import gradient, precision
+from helpers import close, fresh_gram, make_problem
 
 
 def make_target(problem, block_rows=7):

@@ -5,13 +5,13 @@ import time
 
 import numpy as np
 import pytest
-from helpers import make_problem
 
 from banklearn.numerics import threads
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import run, sweep
 from banklearn.sampler.run import Plan, Run, growing_stages, run_chain, run_chains
 from banklearn.sampler.sweep import Model, Tuning
+from helpers import make_problem
 
 
 def chain_of(plan, n=40, monitor=None, stop=None, seed=0):

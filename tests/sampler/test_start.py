@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers import close, fresh_gram, make_problem
 
 from banklearn.model.evidence import gaussian_log_evidence, ridge
 from banklearn.numerics.streams import Streams
 from banklearn.sampler.start import LAMS, SCALES, best_lam, choose_start, starting_state
+from helpers import close, fresh_gram, make_problem
 
 
 @pytest.mark.parametrize("case", range(10))

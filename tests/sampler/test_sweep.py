@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import FALSE_ALARM, close, fresh_gram, make_prior, make_problem, problem_log_evidence
 from scipy.stats import gamma, ks_2samp, kstest, norm
 
 from banklearn.engines.memory import MemoryEngine
@@ -14,6 +13,7 @@ from banklearn.numerics.streams import Streams
 from banklearn.sampler import sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.sweep import Model, Tuning
+from helpers import FALSE_ALARM, close, fresh_gram, make_prior, make_problem, problem_log_evidence
 
 TUNINGS = {
     "in turn": Tuning(),
