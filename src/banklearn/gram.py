@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.model.features import Trend, feature_rows, trend_columns
-from banklearn.numerics.blas import add_square, add_times_transposed, mirror
+from banklearn.numerics.blas import add_square, add_times_transposed, mirror, times
 from banklearn.numerics.scratch import scratch
 
 Array = NDArray[np.float64]
@@ -106,9 +106,7 @@ class GramSum:
             scalars[t] += (work.tt, work.n)
             weighted = rows
             if work.A is not None:
-                weighted = np.multiply(
-                    rows, np.sqrt(work.A), out=scratch("weighted", rows.shape)
-                )
+                weighted = np.multiply(rows, np.sqrt(work.A), out=scratch("weighted", rows.shape))
             add_square(G[t], weighted)
 
     def finish(self, total: list[Array]) -> Gram:
@@ -125,7 +123,9 @@ class ProposalSum:
     Phi'A Phi* and Phi*'A Phi* are new; Phi'A Phi is carried over.
     """
 
-    def __init__(self, known: Gram, W: Array, W_star: Array, trend: Trend, working: WorkingFunction):
+    def __init__(
+        self, known: Gram, W: Array, W_star: Array, trend: Trend, working: WorkingFunction
+    ):
         self.known, self.W, self.W_star = known, W, W_star
         self.trend, self.working = trend, working
         self.P = trend_columns(trend, W.shape[1]) + 2 * len(W)
@@ -167,3 +167,67 @@ class ProposalSum:
         G[0, :P, P:] = cross.T
         G[0, P:, P:] = mirror(square)
         return Gram(G, np.concatenate([self.known.r, r[None]], axis=1), self.known.tt, self.known.n)
+
+
+class GradientSum:
+    """The gradient of the log evidence in W (M, d), as a sum over blocks.
+
+    With A_n = G + lam I, mu_n = A_n^-1 r and a factor c (a_n / b_n, or 1 where the noise is known)
+    the gradient in a row's features is -a A_n^-1 phi + c mu_n (a t - a mu_n'phi), row weight a;
+    the chain rule through cosine and sine, and U = X W', does the rest.
+    """
+
+    def __init__(
+        self,
+        W: Array,
+        trend: Trend,
+        working: WorkingFunction,
+        inverse: Sequence[Array],
+        mu_n: Sequence[Array],
+        factor: float,
+    ) -> None:
+        self.W, self.trend, self.working = W, trend, working
+        self.inverse, self.mu_n, self.factor = inverse, mu_n, factor
+        self.h = trend_columns(trend, W.shape[1])
+
+    def zero(self) -> list[Array]:
+        """One accumulator, (M, d)."""
+        return [np.zeros_like(self.W)]
+
+    def add(self, total: list[Array], block: Block) -> None:
+        """Add one block."""
+        from banklearn.numerics import _compiled
+
+        n, h = len(block.X), self.h
+        P = h + 2 * len(self.W)
+        Phi = feature_rows(block.X, self.W, self.trend, scratch("Phi", (P, n)))
+        slope = scratch("slope", (len(self.W), n))
+        slope[:] = 0.0
+        for t, work in enumerate(self.working(block, Phi)):
+            rows = Phi if work.rows is None else np.take(Phi, work.rows, axis=1)
+            A = np.ones(rows.shape[1]) if work.A is None else work.A
+            residual = self.factor * (work.At - A * (self.mu_n[t] @ rows))
+            R = times(self.inverse[t][h:], rows)
+            part = slope if work.rows is None else np.zeros((len(self.W), rows.shape[1]))
+            _compiled.add_phase_gradient(rows[h:], R, A, residual, self.mu_n[t][h:], part)
+            if work.rows is not None:
+                slope[:, work.rows] += part
+        total[0] += times(slope, block.X)
+
+    def finish(self, total: list[Array]) -> Array:
+        """The gradient."""
+        return total[0]
+
+
+class Frozen:
+    """Working weights that are drawn once and then kept, block by block."""
+
+    def __init__(self, working: WorkingFunction) -> None:
+        self.working = working
+        self.kept: dict[int, Sequence[Working]] = {}
+
+    def __call__(self, block: Block, Phi: Array) -> Sequence[Working]:
+        """What the first call for this block gave."""
+        if block.index not in self.kept:
+            self.kept[block.index] = self.working(block, Phi)
+        return self.kept[block.index]

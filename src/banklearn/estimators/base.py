@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal
@@ -20,14 +21,24 @@ from banklearn.estimators.progress import Progress
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
+from banklearn.numerics.duplicates import merge_rows
 from banklearn.numerics.streams import Purpose, Streams
+from banklearn.numerics.threads import limited_to
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
-from banklearn.posterior.scaling import KINDS, InputScaling, fit_scaling
-from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.run import Plan, Run, growing_stages, run_chain, run_chains
-from banklearn.sampler.start import StartingPoint, choose_start, starting_state
+from banklearn.posterior.scaling import KINDS, InputScaling, Kind, fit_scaling
 from banklearn.sampler import sweep as collapsed
+from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.gradient import GradientTuning
+from banklearn.sampler.run import (
+    Plan,
+    Run,
+    chains_at_once,
+    growing_stages,
+    run_chain,
+    run_chains,
+)
+from banklearn.sampler.start import SCALES, StartingPoint, choose_start, starting_state
 from banklearn.sampler.sweep import Model, Tuning
 
 Array = NDArray[np.float64]
@@ -37,7 +48,7 @@ KeepFunction = Callable[[Any, Prior, int, int, np.random.Generator], Draw]
 LARGE_ROWS = 20_000
 
 
-class BankBase(BaseEstimator):  # type: ignore[misc]
+class BankBase(BaseEstimator):
     """Parameters and fitting common to the estimators."""
 
     def __init__(
@@ -49,7 +60,7 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         n_draws: int = 50,
         thin: int = 3,
         max_time: float | None = None,
-        trend: Trend = "linear",
+        trend: Trend | Literal["auto"] = "auto",
         input_scaling: Literal["auto", "none", "standard", "arcsinh"] = "auto",
         spectral_scale: float | Literal["auto"] = "auto",
         scale_shape: float | None = 1.0,
@@ -62,6 +73,8 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         jump_probability: float = 0.5,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
+        gradient_every: int = 0,
+        gradient_length: int = 3,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -84,6 +97,8 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         self.jump_probability = jump_probability
         self.proposal = proposal
         self.growing_warmup = growing_warmup
+        self.gradient_every = gradient_every
+        self.gradient_length = gradient_length
         self.random_state = random_state
         self.verbose = verbose
 
@@ -94,6 +109,10 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
             ("n_warmup", 0),
             ("n_draws", 1),
             ("thin", 1),
+            ("gradient_every", 0),
+            ("gradient_length", 1),
+            ("gradient_every", 0),
+            ("gradient_length", 1),
             ("verbose", 0),
         ):
             check.whole(name, getattr(self, name), least)
@@ -104,7 +123,7 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         if self.spectral_scale != "auto":
             check.positive("spectral_scale", self.spectral_scale)
         check.share("jump_probability", self.jump_probability)
-        check.one_of("trend", self.trend, TRENDS)
+        check.one_of("trend", self.trend, ("auto", *TRENDS))
         check.one_of("input_scaling", self.input_scaling, ("auto", *KINDS))
         check.one_of("proposal", self.proposal, ("in-turn", "at-once"))
 
@@ -126,17 +145,17 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         weight: Array | None,
         likelihood: Likelihood,
         keep: KeepFunction,
-        start_target: Array | None = None,
         kernel: Any = collapsed,
     ) -> None:
-        """Choose scaling and start, run the chains, keep the draws. y is in model units.
-
-        start_target stands for y in the choice of the starting point (classification).
-        """
+        """Choose scaling and start, run the chains, keep the draws. y is in model units."""
+        deadline = time.monotonic() + (self.max_time or 0.0)
+        X, y, weight = merge_rows(X, y, weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        target = y if start_target is None else start_target
-        scaling, start = self._choose(X, target, weight, Streams(seed))
+        target = likelihood.start_target(y, weight)
+        with limited_to(1):  # many small problems: threads would only get in each other's way
+            scaling, trend, start = self._choose(X, target, weight, Streams(seed))
         self.input_scaling_: InputScaling = scaling
+        self.trend_: Trend = trend
         self.starting_point_: StartingPoint = start
         Xs = scaling(X)
         d = Xs.shape[1]
@@ -154,38 +173,63 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         if prior.nu0 <= d - 1:
             raise ValueError(f"nu0 must exceed {d - 1} for {d} varying inputs, but is {self.nu0}.")
         self.prior_ = prior
-        model = Model(prior, likelihood, self.trend)
+        model = Model(prior, likelihood, trend)
         engine = MemoryEngine(Xs, y, weight)
-        self._run(engine, model, seed, keep, kernel)
+        self._run(engine, model, seed, keep, kernel, deadline)
 
     def _choose(
         self, X: Array, y: Array, weight: Array | None, streams: Streams
-    ) -> tuple[InputScaling, StartingPoint]:
-        kinds = ("standard", "arcsinh") if self.input_scaling == "auto" else (self.input_scaling,)
+    ) -> tuple[InputScaling, Trend, StartingPoint]:
+        """Input scaling, trend and spectral scale with the highest evidence on a subsample."""
+        kinds: tuple[Kind, ...] = ("standard", "arcsinh")
+        if self.input_scaling != "auto":
+            kinds = (self.input_scaling,)
+        trends: tuple[Trend, ...] = ("constant", "linear")
+        if self.trend != "auto":
+            trends = (self.trend,)
         options = []
         for kind in kinds:
             scaling = fit_scaling(X, weight, kind)
             Xs = scaling(X)
-            grid = {} if self.spectral_scale == "auto" else {
-                "scales": (float(self.spectral_scale) * np.sqrt(Xs.shape[1]),)
-            }
-            options.append(
-                (
-                    scaling,
-                    choose_start(
-                        Xs, y, weight, self.trend, self.n_frequencies, self.a0, self.b0,
-                        streams, **grid,
-                    ),
+            scales = SCALES
+            if self.spectral_scale != "auto":
+                scales = (float(self.spectral_scale) * np.sqrt(Xs.shape[1]),)
+            for trend in trends:
+                start = choose_start(
+                    Xs,
+                    y,
+                    weight,
+                    trend,
+                    self.n_frequencies,
+                    self.a0,
+                    self.b0,
+                    streams,
+                    scales=scales,
                 )
-            )
-        return max(options, key=lambda option: option[1].log_evidence)
+                options.append((scaling, trend, start))
+        return max(options, key=lambda option: option[2].log_evidence)
 
-    def _run(self, engine: MemoryEngine, model: Model, seed: int, keep: KeepFunction, kernel: Any) -> None:
-        cores_share = self.max_time
+    def _run(
+        self,
+        engine: MemoryEngine,
+        model: Model,
+        seed: int,
+        keep: KeepFunction,
+        kernel: Any,
+        deadline: float,
+    ) -> None:
         large = engine.n_rows >= LARGE_ROWS
+        # Chains that wait for others share the time that is left with them.
+        rounds = -(-self.n_chains // chains_at_once(self.n_chains, large))
+        left = None if self.max_time is None else (deadline - time.monotonic()) / rounds
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
-        plan = Plan(self.n_warmup, self.n_draws, self.thin, cores_share, stages)
-        tuning = Tuning(Moves(jump=self.jump_probability), scheme=self.proposal)
+        plan = Plan(self.n_warmup, self.n_draws, self.thin, left, stages)
+        tuning = Tuning(
+            Moves(jump=self.jump_probability),
+            scheme=self.proposal,
+            gradient_every=self.gradient_every,
+            gradient=GradientTuning(length=self.gradient_length),
+        )
         start = self.starting_point_
         with Progress(plan, self.n_chains, self.verbose) as progress:
 
@@ -209,7 +253,9 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
                 )
 
             runs, interrupted = run_chains(run_one, self.n_chains, large)
-        self.draws_: list[Draw] = [draw for run in runs for draw in run.draws]
+        # An interrupted chain that was still warming up has nothing to say if others have.
+        sampled = [run for run in runs if len(run.trace) > run.warmup] or runs
+        self.draws_: list[Draw] = [draw for run in sampled for draw in run.draws]
         self.trace_ = [_trace(run) for run in runs]
         self.n_sweeps_ = [len(run.trace) for run in runs]
         self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
@@ -219,8 +265,12 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
         kept = len(self.draws_)
         planned = self.n_chains * self.n_draws
         if interrupted:
+            sampling = any(len(run.trace) > run.warmup for run in runs)
             warnings.warn(
-                f"Interrupted: the fit keeps the {kept} of {planned} draws sampled so far.",
+                f"Interrupted: the fit keeps the {kept} of {planned} draws sampled so far."
+                if sampling
+                else "Interrupted during warm-up: the fit keeps the last state of each chain, "
+                "which need not be typical of the posterior.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -237,7 +287,17 @@ class BankBase(BaseEstimator):  # type: ignore[misc]
 
 def _trace(run: Run[Draw]) -> dict[str, Any]:
     """The trace of one chain as arrays."""
-    names = ("log_evidence", "log_likelihood", "accepted_jumps", "accepted_local", "K", "alpha", "lam", "jitter")
+    names = (
+        "log_evidence",
+        "log_likelihood",
+        "accepted_jumps",
+        "accepted_local",
+        "K",
+        "alpha",
+        "lam",
+        "gradient_acceptance",
+        "jitter",
+    )
     trace: dict[str, Any] = {n: np.array([getattr(i, n) for i in run.trace]) for n in names}
     trace["warmup"] = run.warmup
     return trace

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
+from banklearn.estimators.data import validate_data
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import Trend
 from banklearn.posterior.classify import (
@@ -28,7 +29,7 @@ from banklearn.sampler import sweep as collapsed
 Array = NDArray[np.float64]
 
 
-class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
+class BankClassifier(ClassifierMixin, BankBase):
     """Bayesian nonparametric kernel learning for classification, two classes or many.
 
     Labels follow a logistic model in the random features (for C classes, C - 1 of them along a
@@ -62,7 +63,7 @@ class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
         n_draws: int = 50,
         thin: int = 3,
         max_time: float | None = None,
-        trend: Trend = "linear",
+        trend: Trend | Literal["auto"] = "auto",
         input_scaling: Literal["auto", "none", "standard", "arcsinh"] = "auto",
         spectral_scale: float | Literal["auto"] = "auto",
         scale_shape: float | None = 1.0,
@@ -73,6 +74,8 @@ class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
         jump_probability: float = 0.5,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
+        gradient_every: int = 0,
+        gradient_length: int = 3,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -94,6 +97,8 @@ class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
             jump_probability=jump_probability,
             proposal=proposal,
             growing_warmup=growing_warmup,
+            gradient_every=gradient_every,
+            gradient_length=gradient_length,
             random_state=random_state,
             verbose=verbose,
         )
@@ -120,9 +125,6 @@ class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
             )
         self.stick_ = self._stick(codes, weight)
         position = np.argsort(self.stick_)[codes].astype(np.float64)
-        # The starting point is chosen as if the first class were a regression target.
-        first = np.where(position == 0, 1.0, -1.0)
-        first -= np.average(first, weights=weight)
         laplace = self.inference == "laplace-mh"
         self._fit_posterior(
             X,
@@ -130,7 +132,6 @@ class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
             weight,
             Logistic(len(self.classes_)),
             weights_draw if laplace else classification_draw,
-            start_target=first / max(float(first.std()), 1e-12),
             kernel=joint_move if laplace else collapsed,
         )
         return self
@@ -147,7 +148,7 @@ class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
         out = np.empty((len(rows), len(self.classes_)))
         for part in row_blocks(rows):
             out[part] = self._in_class_order(
-                mean_probabilities(self.draws_, rows[part], self.trend)
+                mean_probabilities(self.draws_, rows[part], self.trend_)
             )
         return out
 
@@ -173,7 +174,7 @@ class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
         bounds = np.empty((2, len(rows), len(self.classes_)))
         for part in row_blocks(rows, 512):
             samples = np.concatenate(
-                list(probability_samples(self.draws_, rows[part], self.trend))
+                list(probability_samples(self.draws_, rows[part], self.trend_))
             )
             for i, q in enumerate(np.quantile(samples, [tail, 1.0 - tail], axis=0)):
                 bounds[i, part] = self._in_class_order(q)
@@ -191,7 +192,7 @@ class BankClassifier(ClassifierMixin, BankBase):  # type: ignore[misc]
         for part in row_blocks(rows):
             first = second = np.zeros((tasks, part.stop - part.start))
             for draw in self.draws_:
-                f = latent_samples(draw, rows[part], self.trend)
+                f = latent_samples(draw, rows[part], self.trend_)
                 first = first + f.mean(axis=0) / len(self.draws_)
                 second = second + (f**2).mean(axis=0) / len(self.draws_)
             mean[part] = first.T

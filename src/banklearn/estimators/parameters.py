@@ -21,13 +21,13 @@ def positive(name: str, value: Any, none: bool = False) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number{' or None' if none else ''}, not {value!r}.")
-    if not (math.isfinite(value) and value > 0):
+    if not (math.isfinite(value) and float(value) > 0):
         raise ValueError(f"{name} must be finite and above zero, but is {value}.")
 
 
 def share(name: str, value: Any) -> None:
     """A number between zero and one."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise ValueError(f"{name} must be a number between 0 and 1, but is {value!r}.")
 
 

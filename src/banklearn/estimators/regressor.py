@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from banklearn.estimators.base import BankBase
+from banklearn.estimators.data import validate_data
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.posterior.draws import regression_draw
 from banklearn.posterior.predict import (
@@ -25,7 +26,7 @@ from banklearn.posterior.scaling import TargetScaling, fit_target_scaling
 Array = NDArray[np.float64]
 
 
-class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
+class BankRegressor(RegressorMixin, BankBase):
     """Bayesian nonparametric kernel learning for regression.
 
     The spectral density of the kernel is a Dirichlet process mixture of Gaussians; frequencies,
@@ -42,8 +43,8 @@ class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
         Sweeps of warm-up per chain, draws kept per chain, and sweeps per kept draw.
     max_time : float or None
         Seconds after which the fit ends with the draws it has (warm-up ends at 60 %).
-    trend : {"linear", "constant", "none"}
-        Columns that are always there beside the random features.
+    trend : {"auto", "linear", "constant", "none"}
+        Columns that are always there beside the random features; "auto" lets the evidence choose.
     input_scaling : {"auto", "standard", "arcsinh", "none"}
         How inputs are brought to a common scale; "auto" lets the evidence choose.
     spectral_scale : float or "auto"
@@ -58,6 +59,8 @@ class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
         Decide frequencies one after another, or all together (eq. rreg), for comparison.
     growing_warmup : bool
         Warm up on growing subsamples of the rows.
+    gradient_every, gradient_length : int
+        A Hamiltonian move of all frequencies every so many sweeps (0: never), and its steps.
     random_state : int, RandomState or None
         Seed; the same seed gives the same draws.
     verbose : int
@@ -74,7 +77,7 @@ class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankRegressor:
-        """Learn kernel and function from X (N, d) and y (N,); a row of weight w counts as w rows."""
+        """Learn kernel and function from X (N, d) and y (N,); weight w means w such rows."""
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -94,7 +97,7 @@ class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
         std = np.empty(len(rows)) if return_std else None
         for part in row_blocks(rows):
             if std is None:
-                mean[part] = regression_mean(self.draws_, rows[part], self.trend)
+                mean[part] = regression_mean(self.draws_, rows[part], self.trend_)
             else:
                 law = self._law(rows[part])
                 mean[part], std[part] = law.mean(), law.std()
@@ -128,6 +131,8 @@ class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
         y = np.asarray(y, dtype=np.float64)
         if y.shape != (len(rows),):
             raise ValueError(f"y has shape {y.shape}, but X has {len(rows)} rows.")
+        if np.isnan(y).any():
+            raise ValueError("y contains NaN, which has no density.")
         scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
         out = np.empty(len(rows))
         for part in row_blocks(rows):
@@ -137,7 +142,7 @@ class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = None, noise: bool = True
     ) -> Array:
-        """Joint draws at the rows of X, (n, n_samples): functions, with noise unless switched off."""
+        """Joint draws at the rows of X, (n, n_samples), with noise unless switched off."""
         rows = self._rows(X)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
         out = np.empty((len(rows), n_samples))
@@ -153,7 +158,7 @@ class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
                 step = root[:, column] * np.sqrt(root.shape[1]) * rng.choice((-1.0, 1.0))
             beta = draw.mu_n[0] + np.sqrt(variance) * step
             for part in row_blocks(rows):
-                out[part, s] = beta @ features_of(draw, rows[part], self.trend)
+                out[part, s] = beta @ features_of(draw, rows[part], self.trend_)
             if noise:
                 out[:, s] += np.sqrt(variance) * rng.standard_normal(len(rows))
         return np.asarray(self.target_scaling_.shift + self.target_scaling_.scale * out)
@@ -164,4 +169,4 @@ class BankRegressor(RegressorMixin, BankBase):  # type: ignore[misc]
         return self.input_scaling_(X)
 
     def _law(self, rows: Array) -> Law:
-        return regression_law(self.draws_, rows, self.trend)
+        return regression_law(self.draws_, rows, self.trend_)

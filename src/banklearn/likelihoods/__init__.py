@@ -1,1 +1,1 @@
-"""Regression and classification differ in one likelihood each; see :mod:`.base` for the contract."""
+"""Regression and classification differ in one likelihood each; :mod:`.base` is the contract."""

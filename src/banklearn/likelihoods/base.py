@@ -23,8 +23,16 @@ class Likelihood(Protocol):
     #: True when row weights never change, so that the statistic of the current W is carried over.
     fixed_weights: bool
 
+    def start_target(self, y: Array, weight: Array | None) -> Array:
+        """What stands for y where the starting point is chosen by regression."""
+        ...
+
     def working(self, beta: Array | None, streams: Streams, sweep: int) -> WorkingFunction:
-        """Row weights and targets of a block for this sweep; beta (T, P) are the current weights."""
+        """Row weights and targets of a block in this sweep; beta (T, P): the current weights."""
+        ...
+
+    def newton(self, beta: Array) -> WorkingFunction:
+        """Weights and targets whose regression is Newton's step for the mode of the weights."""
         ...
 
     def log_evidence(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
@@ -33,6 +41,10 @@ class Likelihood(Protocol):
 
     def accept_form(self, gram: Gram) -> tuple[float, float]:
         """(a_n, rest) of the accept step: a_n = 0 when the noise is known."""
+        ...
+
+    def residual_factor(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
+        """Expected precision of the noise given everything: a_n / b_n, or 1 where it is known."""
         ...
 
     def draw_weights(

@@ -1,4 +1,4 @@
-r"""Classification by Polya-Gamma augmentation (Polson, Scott and Windle, 2013), any number of classes.
+r"""Classification by Polya-Gamma augmentation (Polson, Scott and Windle, 2013), any classes.
 
 C classes are broken off a stick one after another (Linderman, Johnson and Adams, 2015): task t
 asks, of the rows not in classes 0..t-1, whether the row is in class t,
@@ -14,15 +14,18 @@ task sees only the rows that are left. Classes are ordered by decreasing frequen
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from polyagamma import random_polyagamma
+from scipy.special import expit
 
 from banklearn.gram import Block, Gram, Working, WorkingFunction
 from banklearn.model.evidence import Ridge, augmented_log_evidence
 from banklearn.numerics.linalg import solve_lower_transposed
 from banklearn.numerics.streams import Purpose, Streams
+from banklearn.numerics.weighted import mean_and_std
 
 Array = NDArray[np.float64]
 
@@ -30,6 +33,28 @@ Array = NDArray[np.float64]
 def log_sigmoid(x: Array) -> Array:
     """log(1 / (1 + exp(-x))) without overflow."""
     return -np.logaddexp(0.0, -x)
+
+
+class _View(NamedTuple):
+    """What one task sees of a block: latent values, labels in {0, 1}, weights, rows."""
+
+    f: Array
+    label: Array
+    weight: Array | None
+    rows: NDArray[np.intp] | None
+
+    @property
+    def log_likelihood(self) -> float:
+        log_p = log_sigmoid(np.where(self.label > 0, self.f, -self.f))
+        return float(log_p.sum() if self.weight is None else self.weight @ log_p)
+
+
+def _look(t: int, beta: Array, block: Block, Phi: Array) -> _View:
+    f, label, weight = beta @ Phi, (block.y == t).astype(np.float64), block.weight
+    if t == 0:
+        return _View(f, label, weight, None)
+    rows = np.flatnonzero(block.y >= t)
+    return _View(f[rows], label[rows], None if weight is None else weight[rows], rows)
 
 
 class Logistic:
@@ -45,6 +70,12 @@ class Logistic:
     def __init__(self, n_classes: int) -> None:
         self.tasks = n_classes - 1
 
+    def start_target(self, y: Array, weight: Array | None) -> Array:
+        """The indicator of the first class on the stick, standardised."""
+        first = np.where(y == 0, 1.0, 0.0)
+        mean, std = mean_and_std(first[:, None], weight)
+        return np.asarray((first - mean) / np.maximum(std, 1e-12))
+
     def working(self, beta: Array | None, streams: Streams, sweep: int) -> WorkingFunction:
         """w_i | beta ~ PG(weight_i, f_t(x_i)), targets (label - 1/2) weight_i / w_i."""
         assert beta is not None
@@ -55,24 +86,32 @@ class Logistic:
 
         return draw
 
+    def newton(self, beta: Array) -> WorkingFunction:
+        """Curvature p (1 - p) and targets f + (label - p) / (p (1 - p))."""
+
+        def curvature(block: Block, Phi: Array) -> Sequence[Working]:
+            return [self._newton_task(t, beta[t], block, Phi) for t in range(self.tasks)]
+
+        return curvature
+
+    def _newton_task(self, t: int, beta: Array, block: Block, Phi: Array) -> Working:
+        view = _look(t, beta, block, Phi)
+        p = expit(view.f)
+        w = np.ones_like(p) if view.weight is None else view.weight
+        A = np.maximum(w * p * (1.0 - p), 1e-12)
+        At = A * view.f + w * (view.label - p)
+        return Working(A, At, view.log_likelihood, float(w.sum()), view.rows)
+
     def _task(
         self, t: int, beta: Array, block: Block, Phi: Array, rng: np.random.Generator
     ) -> Working:
-        rows = None if t == 0 else np.flatnonzero(block.y >= t)
-        f = beta @ Phi
-        label = block.y == t
-        weight = block.weight
-        if rows is not None:
-            f, label = f[rows], label[rows]
-            weight = None if weight is None else weight[rows]
-        if len(f) == 0:
-            return Working(np.empty(0), np.empty(0), 0.0, 0.0, rows)
-        w = random_polyagamma(1.0 if weight is None else weight, f, random_state=rng)
-        log_p = log_sigmoid(np.where(label, f, -f))
-        kappa = np.where(label, 0.5, -0.5)
-        if weight is None:
-            return Working(w, kappa, float(log_p.sum()), float(len(f)), rows)
-        return Working(w, weight * kappa, float(weight @ log_p), float(weight.sum()), rows)
+        view = _look(t, beta, block, Phi)
+        if len(view.f) == 0:
+            return Working(np.empty(0), np.empty(0), 0.0, 0.0, view.rows)
+        shape = 1.0 if view.weight is None else view.weight
+        w = random_polyagamma(shape, view.f, random_state=rng)
+        n = float(len(view.f)) if view.weight is None else float(view.weight.sum())
+        return Working(w, shape * (view.label - 0.5), view.log_likelihood, n, view.rows)
 
     def log_evidence(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
         """log p(labels, w | W, lam) up to a constant, with the weights integrated out."""
@@ -81,6 +120,10 @@ class Logistic:
     def accept_form(self, gram: Gram) -> tuple[float, float]:
         """The noise is known."""
         return 0.0, 0.0
+
+    def residual_factor(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
+        """1: the noise is known."""
+        return 1.0
 
     def draw_weights(
         self, gram: Gram, solutions: Sequence[Ridge], rng: np.random.Generator

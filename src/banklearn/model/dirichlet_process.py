@@ -11,7 +11,7 @@ Labels = NDArray[np.int64]
 
 
 def log_crp(Z: Labels, alpha: float) -> float:
-    """log p(Z | alpha) = K log alpha + sum_k log (m_k - 1)! + log Gamma(alpha) - log Gamma(alpha+M).
+    """log p(Z | alpha) = K log alpha + sum_k log (m_k - 1)! + log G(alpha) - log G(alpha + M).
 
     Z is a partition: labels only say who sits together.
     """

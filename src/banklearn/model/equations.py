@@ -33,7 +33,7 @@ def equation(label: str) -> Callable[[F], F]:
         raise ValueError(f"The paper has no equation {label!r}; known labels: {', '.join(PAPER)}.")
 
     def mark(function: F) -> F:
-        name = f"{function.__module__}.{function.__qualname__}"  # type: ignore[attr-defined]
+        name = f"{function.__module__}.{function.__qualname__}"
         claims = EQUATIONS.setdefault(label, [])
         if name not in claims:
             claims.append(name)

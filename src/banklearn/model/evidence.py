@@ -1,4 +1,4 @@
-"""Evidence of the targets with weights (and noise) integrated out, from the Gram statistic alone."""
+"""Evidence of the targets, weights (and noise) integrated out, from the Gram statistic alone."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def ridge(G: Array, r: Array, lam: float, count: JitterCount | None = None) -> R
 
 
 @equation("modev_int")
-def gaussian_log_evidence(
-    solution: Ridge, tt: float, n: float, a0: float, b0: float
-) -> float:
+def gaussian_log_evidence(solution: Ridge, tt: float, n: float, a0: float, b0: float) -> float:
     """log p(Y | X, W, lam) with beta and noise integrated out.
 
     (2 pi)^(-n/2) Gamma(a_n)/Gamma(a_0) b_0^a_0 / b_n^a_n sqrt(|Lambda_0| / |Lambda_n|) with

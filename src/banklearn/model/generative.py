@@ -34,7 +34,9 @@ def draw_state(prior: Prior, M: int, rng: np.random.Generator) -> State:
     return State(draw_frequencies(Z, mu, Sigma, rng), Z, mu, Sigma, alpha, lam, psi)
 
 
-def draw_frequencies(Z: NDArray[np.int64], mu: Array, Sigma: Array, rng: np.random.Generator) -> Array:
+def draw_frequencies(
+    Z: NDArray[np.int64], mu: Array, Sigma: Array, rng: np.random.Generator
+) -> Array:
     """Step 3(b): W_j ~ N(mu_Zj, Sigma_Zj)."""
     L = np.linalg.cholesky(Sigma)
     xi = rng.standard_normal((len(Z), mu.shape[1]))

@@ -1,4 +1,4 @@
-"""Laplace approximations for the logistic likelihood: two weights of a frequency, or all of them."""
+"""Laplace approximations of the logistic likelihood: a frequency's two weights, or all weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ def log_likelihood(f: Array, y: Array, weight: Array | None = None) -> float:
 
 
 def mode(
-    columns: Array, offset: Array, y: Array, lam: float, weight: Array | None = None, steps: int = 100
+    columns: Array,
+    offset: Array,
+    y: Array,
+    lam: float,
+    weight: Array | None = None,
+    steps: int = 100,
 ) -> tuple[Array, Array]:
     """Newton's mode of log P(y | offset + columns' b) - lam b'b / 2, and minus the Hessian there.
 

@@ -59,9 +59,7 @@ def log_normal(W: Array, mu: Array, Sigma: Array) -> Array:
     L = cholesky(Sigma)
     white = solve_lower(L, np.atleast_2d(W - mu).T)
     return np.asarray(
-        -0.5 * (white**2).sum(axis=0)
-        - np.log(np.diag(L)).sum()
-        - 0.5 * len(mu) * np.log(2 * np.pi)
+        -0.5 * (white**2).sum(axis=0) - np.log(np.diag(L)).sum() - 0.5 * len(mu) * np.log(2 * np.pi)
     )
 
 

@@ -52,6 +52,4 @@ class Prior:
         if self.psi_shape is None:
             return 0.0
         a, rate = self.psi_shape, self.psi_shape / self.psi_mean
-        return float(
-            np.sum(a * np.log(rate) - gammaln(a) + (a - 1) * np.log(psi) - rate * psi)
-        )
+        return float(np.sum(a * np.log(rate) - gammaln(a) + (a - 1) * np.log(psi) - rate * psi))

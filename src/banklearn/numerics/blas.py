@@ -9,9 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dsyrk, dtrsm
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpotrf, dpotri
 
 Array = NDArray[np.float64]
+
+
+def times(A: Array, B: Array) -> Array:
+    """A B for row-ordered A (p, n) and B (n, q)."""
+    return dgemm(1.0, B.T, A.T).T
 
 
 def times_transposed(A: Array, B: Array) -> Array:
@@ -43,11 +48,21 @@ def mirror(C: Array) -> Array:
 
 
 def cholesky_lower(A: Array) -> Array:
-    """Lower L with L L' = A, from the lower triangle of A; raises LinAlgError when A is not definite."""
+    """Lower L with L L' = A from the lower triangle of A; LinAlgError when A is not definite."""
     U, info = dpotrf(A.T, lower=0, clean=1)
+    if info == 0 and not np.isfinite(U.diagonal()).all():  # LAPACK lets NaN pass
+        info = 1 + int(np.argmin(np.isfinite(U.diagonal())))
     if info != 0:
         raise np.linalg.LinAlgError(f"leading minor of order {info} is not positive definite")
     return U.T
+
+
+def inverse_from_cholesky(L: Array) -> Array:
+    """(L L')^-1."""
+    lower, info = dpotri(L.T, lower=0)
+    if info != 0:
+        raise np.linalg.LinAlgError("a Cholesky factor has a zero on its diagonal")
+    return mirror(lower.T)
 
 
 def solve_lower(L: Array, B: Array, overwrite: bool = False) -> Array:

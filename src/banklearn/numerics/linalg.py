@@ -33,6 +33,7 @@ class JitterCount:
         self.largest = 0.0
 
     def record(self, jitter: float) -> None:
+        """One more time."""
         self.times += 1
         self.largest = max(self.largest, jitter)
 

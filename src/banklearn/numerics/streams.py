@@ -42,7 +42,7 @@ class Streams:
         """The generator for one purpose, sweep and row block."""
         return np.random.Generator(
             np.random.Philox(
-                key=[np.uint64(self.seed), np.uint64(self.chain)],
-                counter=[0, np.uint64(block), np.uint64(purpose), np.uint64(sweep)],
+                key=np.array([self.seed, self.chain], dtype=np.uint64),
+                counter=np.array([0, block, purpose, sweep], dtype=np.uint64),
             )
         )

@@ -25,7 +25,7 @@ def threads() -> int:
 
 @contextmanager
 def limited_to(count: int | None) -> Iterator[None]:
-    """Limit BLAS and this library's loops, for everything that runs inside; None changes nothing."""
+    """Limit BLAS and this library's loops for all that runs inside; None changes nothing."""
     global _limit
     if count is None:
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,15 @@ _PARALLEL_FROM = 200_000
 
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=available_cores(), thread_name_prefix="banklearn-features")
+    return ThreadPoolExecutor(
+        max_workers=available_cores(), thread_name_prefix="banklearn-features"
+    )
 
 
 def cos_sin_rows(
     U: NDArray[np.float64], out: NDArray[np.float64], scale: float
 ) -> NDArray[np.float64]:
-    """Fill out (2M, n) with rows scale*cos(U_1), scale*sin(U_1), scale*cos(U_2), ... of U (M, n)."""
+    """Fill out (2M, n) with scale*cos(U_1), scale*sin(U_1), scale*cos(U_2), ... of U (M, n)."""
     from banklearn.numerics import _compiled
 
     workers = threads()
@@ -32,7 +35,7 @@ def cos_sin_rows(
     cuts = np.linspace(0, U.shape[0], workers + 1).astype(int)
     jobs = [
         _pool().submit(_compiled.cos_sin_rows, U[a:b], out[2 * a : 2 * b], scale)
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        for a, b in pairwise(cuts)
         if b > a
     ]
     for job in jobs:

@@ -72,7 +72,9 @@ def spectral_mixture(
     )
 
 
-def regression_draw(chain: Chain, prior: Prior, chain_id: int, sweep: int, rng: np.random.Generator) -> Draw:
+def regression_draw(
+    chain: Chain, prior: Prior, chain_id: int, sweep: int, rng: np.random.Generator
+) -> Draw:
     """Keep a draw of a regression chain: Student t with scale^2 noise (1 + phi'A^-1 phi)."""
     solution = chain.solved.solutions[0]
     a_n = prior.a0 + 0.5 * float(chain.gram.n[0])

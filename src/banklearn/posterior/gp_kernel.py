@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import Kernel, NormalizedKernelMixin
 Array = NDArray[np.float64]
 
 
-class BankKernel(NormalizedKernelMixin, Kernel):  # type: ignore[misc]
+class BankKernel(NormalizedKernelMixin, Kernel):
     """A learned kernel with nothing left to optimise; combine it with a constant and noise."""
 
     def __init__(self, learned: Any) -> None:

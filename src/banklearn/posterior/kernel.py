@@ -42,11 +42,15 @@ class LearnedKernel:
     def __init__(self, draws: Sequence[Draw], scaling: InputScaling, max_draws: int = 32) -> None:
         self.draws, self.scaling, self.max_draws = list(draws), scaling, max_draws
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: Any, Y: Any = None) -> Any:
         """K(x, y), the mean over draws of phi(x)'phi(y), (n, m); rows in the user's units.
 
-        At most max_draws draws, evenly spaced, are used.
+        Two single rows (d,) give a number, as scikit-learn's pairwise functions expect. At most
+        max_draws draws, evenly spaced, are used.
         """
+        if Y is not None and np.ndim(X) == 1 and np.ndim(Y) == 1:
+            lag = self._rows(X)[0] - self._rows(Y)[0]
+            return float(np.mean([empirical_kernel(lag, draw.W) for draw in self._chosen()]))
         A = self._rows(X)
         B = A if Y is None else self._rows(Y)
         K = np.zeros((len(A), len(B)))
@@ -94,7 +98,7 @@ class LearnedKernel:
         omega = omega[:, None] if omega.ndim == 1 else self._varying(omega, "omega")
         if omega.shape[1] != len(scale):
             raise ValueError(
-                f"omega has {omega.shape[1]} columns; this kernel has {len(scale)} inputs that vary."
+                f"omega has {omega.shape[1]} columns; this kernel has {len(scale)} varying inputs."
             )
         jacobian = float(np.prod(scale))
         curves = [

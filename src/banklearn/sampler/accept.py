@@ -93,9 +93,7 @@ def _halve(
         except np.linalg.LinAlgError:
             gain[1] = 1.0
             continue
-        _halve(
-            newS, newr, rest - half_quadratic, a_n, log_u[lo:hi], accepted[lo:hi], gain, 0
-        )
+        _halve(newS, newr, rest - half_quadratic, a_n, log_u[lo:hi], accepted[lo:hi], gain, 0)
 
 
 def _eliminate(

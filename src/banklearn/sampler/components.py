@@ -18,9 +18,7 @@ def log_conditional(k: int, state: State, prior: Prior) -> float:
 def update(state: State, prior: Prior, rng: np.random.Generator) -> State:
     """Draw all components."""
     base = prior.base(state.psi)
-    drawn = [
-        niw.draw(niw.posterior(base, state.W[state.Z == k]), rng) for k in range(state.K)
-    ]
+    drawn = [niw.draw(niw.posterior(base, state.W[state.Z == k]), rng) for k in range(state.K)]
     return state.with_(
         mu=np.stack([mu for mu, _ in drawn]), Sigma=np.stack([Sigma for _, Sigma in drawn])
     )

@@ -23,7 +23,7 @@ from banklearn.model.laplace import log_likelihood
 from banklearn.model.priors import Prior
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.sampler.frequencies import propose
-from banklearn.sampler.sweep import Info, Model, Tuning, mean_of, update_mixture
+from banklearn.sampler.sweep import Info, Model, Tuning, mean_of, near_mode, update_mixture
 
 Array = NDArray[np.float64]
 
@@ -69,11 +69,9 @@ def init(
     sweep: int = 0,
     beta: Array | None = None,
 ) -> Chain:
-    """A chain at a given state; weights start at zero unless given."""
+    """A chain at a given state; weights start near their mode."""
+    beta = near_mode(engine, model, state, beta)
     tasks = split_tasks(engine.y, engine.weight, model.likelihood.tasks)
-    if beta is None:
-        P = trend_columns(model.trend, state.W.shape[1]) + 2 * state.M
-        beta = np.zeros((len(tasks), P))
     total = np.zeros((len(tasks), engine.n_rows))
     for block in engine.blocks():
         start = block.index * engine.block_rows
@@ -167,9 +165,7 @@ def step(
             cols = [_take(now[i : i + 2], task) for task in tasks]
             cols_star = [_take(star[i : i + 2], task) for task in tasks]
             offsets = [f - b[at] @ c for f, b, c in zip(F, beta, cols, strict=True)]
-            b_star, log_ratio = move(
-                cols, cols_star, beta[:, at], offsets, tasks, state.lam, draw
-            )
+            b_star, log_ratio = move(cols, cols_star, beta[:, at], offsets, tasks, state.lam, draw)
             if log_u[j] < log_ratio:
                 accepted[j] = True
                 W[j] = W_star[j]
@@ -188,6 +184,8 @@ def step(
         accepted_jumps=mean_of(accepted[jumped]),
         accepted_local=mean_of(accepted[~jumped]),
         lam_acceptance=0.44,
+        gradient_acceptance=float("nan"),
+        slope=None,
         K=state.K,
         alpha=state.alpha,
         lam=lam,

@@ -78,9 +78,7 @@ def choose_start(
     for scale in scales:
         W = xi * (scale / np.sqrt(d))
         gram = engine.sum(GramSum(W, trend, working, 1))
-        lam, log_ev = best_lam(
-            gram.G[0], gram.r[0], float(gram.tt[0]), float(gram.n[0]), a0, b0
-        )
+        lam, log_ev = best_lam(gram.G[0], gram.r[0], float(gram.tt[0]), float(gram.n[0]), a0, b0)
         if log_ev > best.log_evidence:
             best = StartingPoint(scale / np.sqrt(d), lam, log_ev)
     return best
