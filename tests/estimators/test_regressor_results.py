@@ -83,9 +83,10 @@ def test_probabilities_of_the_targets_are_uniform(fitted):
     close((NEW_Y[:, None] < quantiles).mean(axis=0), levels, 0, 0.12)
 
 
-@pytest.mark.parametrize("M", [4, 16])  # weights by their exact law, and by a sketch of it
-def test_samples_have_the_moments_of_the_law(M):
-    model = small(n_frequencies=M, n_chains=1).fit(X, Y)
+# Weights by their exact law, and by a sketch of it; few rows, so that tails are heavy.
+@pytest.mark.parametrize(("M", "N"), [(4, 150), (16, 150), (4, 6)])
+def test_samples_have_the_moments_of_the_law(M, N):
+    model = small(n_frequencies=M, n_chains=1).fit(X[:N], Y[:N])
     rows, n = NEW[:5], 6000
     mean, std = model.predict(rows, return_std=True)
     sample = model.sample_y(rows, n, random_state=1)
@@ -96,7 +97,7 @@ def test_samples_have_the_moments_of_the_law(M):
     error = spread.std(axis=1) / np.sqrt(n)
     assert np.all(np.abs(spread.mean(axis=1) - 1) < limit * error)
     smooth = model.sample_y(rows, n, random_state=1, noise=False)
-    assert np.all(smooth.std(axis=1) < sample.std(axis=1))
+    assert np.all(smooth.std(axis=1) < 1.05 * sample.std(axis=1))
 
 
 def test_samples_are_functions():
@@ -109,11 +110,13 @@ def test_samples_are_functions():
     np.testing.assert_array_equal(noisy, model.sample_y(rows, 5, random_state=0))
 
 
-def test_probability_transform_of_samples_is_uniform(fitted):
+@pytest.mark.parametrize("N", [3, 150])
+def test_probability_transform_of_samples_is_uniform(N):
+    model = small(n_frequencies=4).fit(X[:N], Y[:N])
     row = NEW[7:8]
-    sample = fitted.sample_y(row, 1500, random_state=2)[0]
+    sample = model.sample_y(row, 12_000, random_state=2)[0]
     levels = np.linspace(0.005, 0.995, 199)
-    quantiles = fitted.predict_quantiles(row, levels)[0]
+    quantiles = model.predict_quantiles(row, levels)[0]
     assert kstest(np.interp(sample, quantiles, levels), "uniform").pvalue > FALSE_ALARM
 
 

@@ -171,7 +171,7 @@ def test_a_law_over_draws_keeps_them_apart():
 
 def test_mixture_weights_are_a_dirichlet_draw():
     problem = make_problem(5, M=12)
-    state, rng = problem.state, np.random.default_rng(0)
+    state, rng = problem.state.with_(alpha=0.4), np.random.default_rng(0)
     m = np.append(np.bincount(state.Z), state.alpha)
     drawn = np.stack([spectral_mixture(state, problem.prior, rng)[0] for _ in range(4000)])
     close(drawn.sum(axis=1), 1.0, 1e-12)

@@ -190,22 +190,25 @@ class Tabulated:
         return np.interp(rng.random(n), self.F, self.grid)
 
 
-def test_one_update_of_the_concentration_keeps_its_law():
-    problem = make_problem(1, M=8)
-    state, prior = problem.state, problem.prior
+@pytest.mark.parametrize("Z", [[0, 0], [0, 1, 2], [0, 0, 0, 1, 2, 0, 1, 0]], ids=len)
+def test_updates_of_the_concentration_keep_its_law(Z):
+    prior = make_problem(1).prior
+    state = make_problem(1, M=len(Z)).state.with_(Z=np.array(Z), mu=np.zeros((max(Z) + 1, 2)))
     law = Tabulated(
         lambda x: log_crp(state.Z, x) + log_gamma_prior(x, prior.alpha_shape, prior.alpha_rate),
-        np.concatenate([np.geomspace(1e-6, 1e-3, 50), np.linspace(1.1e-3, 25, 6000)]),
+        np.concatenate([np.geomspace(1e-6, 1e-3, 50), np.linspace(1.1e-3, 30, 6000)]),
     )
     rng = np.random.default_rng(0)
-    drawn = [
-        concentration.update(state.with_(alpha=float(a)), prior, rng).alpha
-        for a in law.draw(4000, rng)
-    ]
+    drawn = []
+    for alpha in law.draw(15_000, rng):
+        now = state.with_(alpha=float(alpha))
+        for _ in range(2):
+            now = concentration.update(now, prior, rng)
+        drawn.append(now.alpha)
     assert kstest(drawn, law.cdf).pvalue > FALSE_ALARM
 
 
-def test_one_update_of_the_precision_keeps_its_law():
+def test_updates_of_the_precision_keep_its_law():
     problem = make_problem(3, N=12, M=4, trend="constant")
     gram, prior = fresh_gram(problem), problem.prior
 
@@ -215,13 +218,15 @@ def test_one_update_of_the_precision_keeps_its_law():
     law = Tabulated(lambda x: precision.log_conditional(solve(x), prior), np.linspace(-6, 7, 1500))
     rng = np.random.default_rng(0)
     drawn, chances = [], []
-    for start in law.draw(3000, rng):
-        new, chance = precision.update(
-            solve(start), gram, problem.gaussian, prior, 1.5, rng, JitterCount()
-        )
-        assert solve(np.log(new.lam)).log_evidence == pytest.approx(new.log_evidence)
-        drawn.append(np.log(new.lam))
-        chances.append(chance)
+    for start in law.draw(2500, rng):
+        now = solve(start)
+        for _ in range(6):
+            now, chance = precision.update(
+                now, gram, problem.gaussian, prior, 1.5, rng, JitterCount()
+            )
+            chances.append(chance)
+        assert solve(np.log(now.lam)).log_evidence == pytest.approx(now.log_evidence)
+        drawn.append(np.log(now.lam))
     assert kstest(drawn, law.cdf).pvalue > FALSE_ALARM
     assert 0.2 < np.mean(chances) < 0.9
 
