@@ -90,7 +90,7 @@ def test_no_time_at_all_still_gives_a_draw_and_says_so(n_draws):
 def test_time_left_by_warm_up_is_used_for_draws():
     begin = time.monotonic()
     result = chain_of(Plan(10**6, 10**6, max_time=0.3))
-    assert time.monotonic() - begin < 0.6
+    assert time.monotonic() - begin < 1.5
     assert result.cut == "time"
     assert result.warmup > 5
     assert len(result.draws) > 5
@@ -129,7 +129,7 @@ def test_chains_run_side_by_side_where_that_helps(n_chains, large, cores, at_onc
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
-        time.sleep(0.03)
+        time.sleep(0.1)
         with lock:
             running[0] -= 1
         return Run([chain])
