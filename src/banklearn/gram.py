@@ -1,35 +1,38 @@
 """The statistic through which all data enters: (Phi'A Phi, Phi'A t, t'A t, n), summed over blocks.
 
 A task is one set of weights beta: regression and binary classification have one, C classes have
-C - 1. Row weights A and targets t come from the likelihood, per block and task.
+C - 1. Row weights A and targets t come from the likelihood, per block and task. Each statistic is
+written once; an engine brings the operations (:class:`Ops`) for the arrays it holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.model.features import Trend, feature_rows, trend_columns
-from banklearn.numerics.blas import add_square, add_times_transposed, mirror, times
-from banklearn.numerics.scratch import scratch
+from banklearn.model.features import Trend, trend_columns
 
 Array = NDArray[np.float64]
 
-#: Rows per block: the unit of memory, of summation order and of random streams.
+#: Rows per cell: the unit of random streams. Blocks begin at multiples of it.
 BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive rows of the data: X (n, d), y (n,), weight (n,) or None, position in the data."""
+    """Consecutive rows of the data: X (n, d) wherever the engine keeps it, y and weight in memory.
 
-    X: Array
+    start is the position of the first row in the data.
+    """
+
+    X: Any
     y: Array
     weight: Array | None
-    index: int
+    start: int
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,60 @@ class Working:
     rows: NDArray[np.intp] | None = None
 
 
-#: What a likelihood makes of a block, given the current features as rows (P, n).
-WorkingFunction = Callable[[Block, Array], Sequence[Working]]
+#: Latent values beta Phi (T, n) of a block's rows at weights beta (T, P).
+Latent = Callable[[Array], Array]
+#: What a likelihood makes of a block.
+WorkingFunction = Callable[[Block, Latent], Sequence[Working]]
+
+
+class Ops(Protocol):
+    """Operations on the arrays that an engine holds; features are rows, (P, n)."""
+
+    def zeros(self, *shape: int) -> Any:
+        """An accumulator."""
+        ...
+
+    def array(self, values: Array) -> Any:
+        """Values from memory where the engine computes."""
+        ...
+
+    def host(self, values: Any) -> Array:
+        """Values back in memory."""
+        ...
+
+    def features(self, X: Any, W: Array, trend: Trend, scale: float, name: str) -> Any:
+        """Features of a block; the next call with the same name may overwrite them."""
+        ...
+
+    def take(self, A: Any, rows: NDArray[np.intp]) -> Any:
+        """Some of the columns."""
+        ...
+
+    def weigh(self, A: Any, weight: Array) -> Any:
+        """Columns times the square roots of weights."""
+        ...
+
+    def add_square(self, C: Any, t: int, A: Any) -> None:
+        """C[t] += A A', at least its lower triangle."""
+        ...
+
+    def add_cross(self, C: Any, A: Any, B: Any) -> None:
+        """C += A B'."""
+        ...
+
+    def times(self, A: Any, B: Any) -> Any:
+        """A B."""
+        ...
+
+    def add_slope(
+        self, slope: Any, Phi: Any, R: Any, A: Array, residual: Array, mu: Array, rows: Any
+    ) -> Any:
+        """slope + the gradient in the phases; see ``GradientSum``."""
+        ...
+
+    def symmetric(self, C: Any) -> Array:
+        """C in memory with both triangles, from its lower one."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -65,6 +120,10 @@ class Gram:
         for t in range(len(G)):
             np.take(self.G[t, columns], columns, axis=1, out=G[t])
         return Gram(G, self.r[:, columns], self.tt, self.n)
+
+
+def _latent(ops: Ops, Phi: Any) -> Latent:
+    return lambda beta: ops.host(ops.times(ops.array(beta), Phi))
 
 
 class GramSum:
@@ -86,35 +145,26 @@ class GramSum:
         self.h = trend_columns(trend, W.shape[1])
         self.Q = self.h + 2 * len(W)
 
-    def zero(self) -> list[Array]:
+    def zero(self, ops: Ops) -> list[Any]:
         """Accumulators G, r, (tt, n)."""
         T, Q = self.tasks, self.Q
-        return [np.zeros((T, Q, Q)), np.zeros((T, Q)), np.zeros((T, 2))]
+        return [ops.zeros(T, Q, Q), ops.zeros(T, Q), np.zeros((T, 2))]
 
-    def features(self, X: Array) -> Array:
-        """Features of a block as rows; the scale 1/sqrt(M) is that of the current frequencies."""
-        scale = 1.0 / np.sqrt(self.current)
-        return feature_rows(X, self.W, self.trend, scratch("Phi", (self.Q, len(X))), scale)
-
-    def add(self, total: list[Array], block: Block) -> None:
+    def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block to the accumulators."""
-        Phi = self.features(block.X)
+        Phi = ops.features(block.X, self.W, self.trend, 1.0 / np.sqrt(self.current), "Phi")
         G, r, scalars = total
-        for t, work in enumerate(self.working(block, Phi[: self.h + 2 * self.current])):
-            rows = Phi if work.rows is None else np.take(Phi, work.rows, axis=1)
-            r[t] += rows @ work.At
+        latent = _latent(ops, Phi[: self.h + 2 * self.current, :])
+        for t, work in enumerate(self.working(block, latent)):
+            rows = Phi if work.rows is None else ops.take(Phi, work.rows)
+            r[t, :] += ops.times(rows, ops.array(work.At[:, None]))[:, 0]
             scalars[t] += (work.tt, work.n)
-            weighted = rows
-            if work.A is not None:
-                weighted = np.multiply(rows, np.sqrt(work.A), out=scratch("weighted", rows.shape))
-            add_square(G[t], weighted)
+            ops.add_square(G, t, rows if work.A is None else ops.weigh(rows, work.A))
 
-    def finish(self, total: list[Array]) -> Gram:
+    def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic from the accumulators."""
         G, r, scalars = total
-        for t in range(self.tasks):
-            mirror(G[t])
-        return Gram(G, r, scalars[:, 0], scalars[:, 1])
+        return Gram(ops.symmetric(G), ops.host(r), scalars[:, 0], scalars[:, 1])
 
 
 class ProposalSum:
@@ -125,48 +175,43 @@ class ProposalSum:
 
     def __init__(
         self, known: Gram, W: Array, W_star: Array, trend: Trend, working: WorkingFunction
-    ):
+    ) -> None:
         self.known, self.W, self.W_star = known, W, W_star
         self.trend, self.working = trend, working
         self.P = trend_columns(trend, W.shape[1]) + 2 * len(W)
         self.P_star = 2 * len(W_star)
 
-    def zero(self) -> list[Array]:
+    def zero(self, ops: Ops) -> list[Any]:
         """Accumulators Phi*'A Phi (transposed cross product), Phi*'A Phi*, Phi*'A t."""
         P, S = self.P, self.P_star
-        return [np.zeros((S, P)), np.zeros((S, S)), np.zeros(S)]
+        return [ops.zeros(S, P), ops.zeros(1, S, S), ops.zeros(S)]
 
-    def add(self, total: list[Array], block: Block) -> None:
+    def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block to the accumulators."""
-        n = len(block.X)
-        Phi = feature_rows(block.X, self.W, self.trend, scratch("Phi", (self.P, n)))
-        star = feature_rows(
-            block.X,
-            self.W_star,
-            "none",
-            scratch("Phi*", (self.P_star, n)),
-            1.0 / np.sqrt(len(self.W)),
-        )
-        (work,) = self.working(block, Phi)
+        scale = 1.0 / np.sqrt(len(self.W))
+        Phi = ops.features(block.X, self.W, self.trend, scale, "Phi")
+        star = ops.features(block.X, self.W_star, "none", scale, "Phi*")
+        (work,) = self.working(block, _latent(ops, Phi))
         cross, square, r = total
-        r += star @ work.At
+        r += ops.times(star, ops.array(work.At[:, None]))[:, 0]
         if work.A is not None:
-            root = np.sqrt(work.A)
-            Phi *= root
-            star *= root
-        add_times_transposed(cross, star, Phi)
-        add_square(square, star)
+            # One weighing is enough for the cross product, but the square needs half on each side.
+            star = ops.weigh(star, work.A)
+            Phi *= ops.array(np.sqrt(work.A)[None])
+        ops.add_cross(cross, star, Phi)
+        ops.add_square(square, 0, star)
 
-    def finish(self, total: list[Array]) -> Gram:
+    def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic of the columns [current | proposed]."""
-        cross, square, r = total
+        cross = ops.host(total[0])
         P, S = self.P, self.P_star
         G = np.empty((1, P + S, P + S))
         G[0, :P, :P] = self.known.G[0]
         G[0, P:, :P] = cross
         G[0, :P, P:] = cross.T
-        G[0, P:, P:] = mirror(square)
-        return Gram(G, np.concatenate([self.known.r, r[None]], axis=1), self.known.tt, self.known.n)
+        G[0, P:, P:] = ops.symmetric(total[1])[0]
+        r = np.concatenate([self.known.r, ops.host(total[2])[None]], axis=1)
+        return Gram(G, r, self.known.tt, self.known.n)
 
 
 class GradientSum:
@@ -187,36 +232,33 @@ class GradientSum:
         factor: float,
     ) -> None:
         self.W, self.trend, self.working = W, trend, working
-        self.inverse, self.mu_n, self.factor = inverse, mu_n, factor
+        self.inverse, self.mu_n, self.factor = inverse, np.stack(mu_n), factor
         self.h = trend_columns(trend, W.shape[1])
 
-    def zero(self) -> list[Array]:
+    def zero(self, ops: Ops) -> list[Any]:
         """One accumulator, (M, d)."""
-        return [np.zeros_like(self.W)]
+        return [ops.zeros(*self.W.shape)]
 
-    def add(self, total: list[Array], block: Block) -> None:
+    def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block."""
-        from banklearn.numerics import _compiled
+        h = self.h
+        Phi = ops.features(block.X, self.W, self.trend, 1.0 / np.sqrt(len(self.W)), "Phi")
+        latent = _latent(ops, Phi)
+        mean = latent(self.mu_n)
+        slope = ops.zeros(len(self.W), len(block.y))
+        for t, work in enumerate(self.working(block, latent)):
+            rows = Phi if work.rows is None else ops.take(Phi, work.rows)
+            f = mean[t] if work.rows is None else mean[t][work.rows]
+            A = np.ones(len(f)) if work.A is None else work.A
+            residual = self.factor * (work.At - A * f)
+            R = ops.times(ops.array(self.inverse[t][h:]), rows)
+            mu = self.mu_n[t][h:]
+            slope = ops.add_slope(slope, rows[h:, :], R, A, residual, mu, work.rows)
+        total[0] += ops.times(slope, block.X)
 
-        n, h = len(block.X), self.h
-        P = h + 2 * len(self.W)
-        Phi = feature_rows(block.X, self.W, self.trend, scratch("Phi", (P, n)))
-        slope = scratch("slope", (len(self.W), n))
-        slope[:] = 0.0
-        for t, work in enumerate(self.working(block, Phi)):
-            rows = Phi if work.rows is None else np.take(Phi, work.rows, axis=1)
-            A = np.ones(rows.shape[1]) if work.A is None else work.A
-            residual = self.factor * (work.At - A * (self.mu_n[t] @ rows))
-            R = times(self.inverse[t][h:], rows)
-            part = slope if work.rows is None else np.zeros((len(self.W), rows.shape[1]))
-            _compiled.add_phase_gradient(rows[h:], R, A, residual, self.mu_n[t][h:], part)
-            if work.rows is not None:
-                slope[:, work.rows] += part
-        total[0] += times(slope, block.X)
-
-    def finish(self, total: list[Array]) -> Array:
+    def finish(self, ops: Ops, total: list[Any]) -> Array:
         """The gradient."""
-        return total[0]
+        return ops.host(total[0])
 
 
 class Frozen:
@@ -226,8 +268,8 @@ class Frozen:
         self.working = working
         self.kept: dict[int, Sequence[Working]] = {}
 
-    def __call__(self, block: Block, Phi: Array) -> Sequence[Working]:
+    def __call__(self, block: Block, latent: Latent) -> Sequence[Working]:
         """What the first call for this block gave."""
-        if block.index not in self.kept:
-            self.kept[block.index] = self.working(block, Phi)
-        return self.kept[block.index]
+        if block.start not in self.kept:
+            self.kept[block.start] = self.working(block, latent)
+        return self.kept[block.start]

@@ -13,14 +13,14 @@ class Recorder:
     def __init__(self):
         self.blocks = []
 
-    def zero(self):
+    def zero(self, ops):
         return [np.zeros(1)]
 
-    def add(self, total, block):
+    def add(self, ops, total, block):
         self.blocks.append(block)
         total[0] += block.y.sum()
 
-    def finish(self, total):
+    def finish(self, ops, total):
         return float(total[0][0])
 
 
@@ -31,7 +31,7 @@ def test_every_row_is_seen_once_in_order(block_rows, weighted):
     recorder = Recorder()
     total = problem.engine(block_rows).sum(recorder)
     blocks = recorder.blocks
-    assert [b.index for b in blocks] == list(range(-(-10 // block_rows)))
+    assert [b.start for b in blocks] == list(range(0, 10, block_rows))
     assert max(len(b.X) for b in blocks) <= block_rows
     np.testing.assert_array_equal(np.concatenate([b.X for b in blocks]), problem.X)
     np.testing.assert_array_equal(np.concatenate([b.y for b in blocks]), problem.y)

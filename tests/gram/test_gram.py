@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from banklearn.gram import Block, GramSum, ProposalSum, Working
+from banklearn.gram import Block, GramSum, Latent, ProposalSum, Working
 from banklearn.model.features import TRENDS
 from banklearn.numerics.streams import Streams
 from helpers import close, fresh_gram, make_problem, plain_features
@@ -99,9 +99,9 @@ def test_several_tasks_see_their_own_rows_and_weights():
     weights = rng.uniform(0.1, 1.0, (2, 40))
     chosen = np.sort(rng.choice(40, 25, replace=False))
 
-    def working(block: Block, Phi: np.ndarray) -> list[Working]:
-        assert Phi.shape == (1 + 6, len(block.X))  # the current features only
-        at = 16 * block.index + np.arange(len(block.X))
+    def working(block: Block, latent: Latent) -> list[Working]:
+        assert latent(np.zeros((2, 1 + 6))).shape == (2, len(block.X))  # the current features only
+        at = block.start + np.arange(len(block.X))
         rows = np.flatnonzero(np.isin(at, chosen))
         first = Working(weights[0, at], block.y, 1.0, float(len(at)))
         second = Working(weights[1, at[rows]], block.y[rows], 2.0, float(len(rows)), rows)

@@ -9,7 +9,7 @@ import pytest
 from banklearn.numerics import threads
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import run, sweep
-from banklearn.sampler.run import Plan, Run, growing_stages, run_chain, run_chains
+from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chain, run_chains
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import make_problem
 
@@ -134,7 +134,7 @@ def test_chains_run_side_by_side_where_that_helps(n_chains, large, cores, at_onc
             running[0] -= 1
         return Run([chain])
 
-    runs, interrupted = run_chains(one, n_chains, large)
+    runs, interrupted = run_chains(one, n_chains, chains_at_once(n_chains, large))
     assert [r.draws for r in runs] == [[c] for c in range(n_chains)]
     assert most[0] == at_once
     assert not interrupted
@@ -151,5 +151,5 @@ def test_an_error_in_one_chain_stops_the_others_and_is_raised():
         return Run([chain])
 
     with pytest.raises(ArithmeticError, match="broken"):
-        run_chains(one, 2, False)
+        run_chains(one, 2, 2)
     assert all(seen)

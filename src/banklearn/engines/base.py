@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.gram import Block
+from banklearn.gram import Block, Ops
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result", covariant=True)
@@ -16,15 +16,15 @@ Result = TypeVar("Result", covariant=True)
 class Statistic(Protocol[Result]):
     """Something that is a sum over blocks of rows."""
 
-    def zero(self) -> list[Array]:
+    def zero(self, ops: Ops) -> list[Any]:
         """Fresh accumulators."""
         ...
 
-    def add(self, total: list[Array], block: Block) -> None:
+    def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block to the accumulators, in place."""
         ...
 
-    def finish(self, total: list[Array]) -> Result:
+    def finish(self, ops: Ops, total: list[Any]) -> Result:
         """The result from the summed accumulators."""
         ...
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
+from banklearn.engines.host import HostOps
 from banklearn.gram import BLOCK_ROWS, Block
 
 Array = NDArray[np.float64]
@@ -21,6 +22,7 @@ class MemoryEngine:
         self, X: Array, y: Array, weight: Array | None = None, block_rows: int = BLOCK_ROWS
     ) -> None:
         self.X, self.y, self.weight, self.block_rows = X, y, weight, block_rows
+        self.ops = HostOps()
 
     @property
     def n_rows(self) -> int:
@@ -29,17 +31,17 @@ class MemoryEngine:
 
     def blocks(self) -> Iterator[Block]:
         """The blocks in order."""
-        for index, start in enumerate(range(0, len(self.X), self.block_rows)):
+        for start in range(0, len(self.X), self.block_rows):
             part = slice(start, start + self.block_rows)
             weight = None if self.weight is None else self.weight[part]
-            yield Block(self.X[part], self.y[part], weight, index)
+            yield Block(self.X[part], self.y[part], weight, start)
 
     def sum(self, statistic: Statistic[Any]) -> Any:
         """Add the blocks in order."""
-        total = statistic.zero()
+        total = statistic.zero(self.ops)
         for block in self.blocks():
-            statistic.add(total, block)
-        return statistic.finish(total)
+            statistic.add(self.ops, total, block)
+        return statistic.finish(self.ops, total)
 
     def subset(self, rows: NDArray[np.intp]) -> MemoryEngine:
         """Some of the rows, copied."""

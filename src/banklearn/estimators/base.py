@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
+from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import parameters as check
 from banklearn.estimators.progress import Progress
@@ -75,6 +76,7 @@ class BankBase(BaseEstimator):
         growing_warmup: bool = True,
         gradient_every: int = 0,
         gradient_length: int = 3,
+        device: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -99,6 +101,7 @@ class BankBase(BaseEstimator):
         self.growing_warmup = growing_warmup
         self.gradient_every = gradient_every
         self.gradient_length = gradient_length
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -125,7 +128,16 @@ class BankBase(BaseEstimator):
         check.share("jump_probability", self.jump_probability)
         check.one_of("trend", self.trend, ("auto", *TRENDS))
         check.one_of("input_scaling", self.input_scaling, ("auto", *KINDS))
+        if not isinstance(self.device, str):
+            raise TypeError(
+                f"device must be a string such as 'cpu' or 'cuda', not {self.device!r}."
+            )
         check.one_of("proposal", self.proposal, ("in-turn", "at-once"))
+
+    def _arrays(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Arrays in memory; a GPU array as input also says where to compute."""
+        self._device = device_of(X) or self.device
+        return to_memory(X), to_memory(y)
 
     def _check_weight(self, sample_weight: Any, X: Array) -> Array | None:
         """Weights as an array, or None where all are one; negative and all-zero are refused."""
@@ -174,7 +186,7 @@ class BankBase(BaseEstimator):
             raise ValueError(f"nu0 must exceed {d - 1} for {d} varying inputs, but is {self.nu0}.")
         self.prior_ = prior
         model = Model(prior, likelihood, trend)
-        engine = MemoryEngine(Xs, y, weight)
+        engine = make_engine(self._device, Xs, y, weight)
         self._run(engine, model, seed, keep, kernel, deadline)
 
     def _choose(
@@ -211,16 +223,18 @@ class BankBase(BaseEstimator):
 
     def _run(
         self,
-        engine: MemoryEngine,
+        engine: Any,
         model: Model,
         seed: int,
         keep: KeepFunction,
         kernel: Any,
         deadline: float,
     ) -> None:
-        large = engine.n_rows >= LARGE_ROWS
+        at_once = 1
+        if isinstance(engine, MemoryEngine):
+            at_once = chains_at_once(self.n_chains, engine.n_rows >= LARGE_ROWS)
         # Chains that wait for others share the time that is left with them.
-        rounds = -(-self.n_chains // chains_at_once(self.n_chains, large))
+        rounds = -(-self.n_chains // at_once)
         left = None if self.max_time is None else (deadline - time.monotonic()) / rounds
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
         plan = Plan(self.n_warmup, self.n_draws, self.thin, left, stages)
@@ -252,7 +266,7 @@ class BankBase(BaseEstimator):
                     engine, model, state, plan, streams, kept, tuning, kernel, progress, stop
                 )
 
-            runs, interrupted = run_chains(run_one, self.n_chains, large)
+            runs, interrupted = run_chains(run_one, self.n_chains, at_once)
         # An interrupted chain that was still warming up has nothing to say if others have.
         sampled = [run for run in runs if len(run.trace) > run.warmup] or runs
         self.draws_: list[Draw] = [draw for run in sampled for draw in run.draws]

@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
 from banklearn.estimators.data import validate_data
@@ -76,6 +77,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         growing_warmup: bool = True,
         gradient_every: int = 0,
         gradient_length: int = 3,
+        device: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -99,6 +101,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             growing_warmup=growing_warmup,
             gradient_every=gradient_every,
             gradient_length=gradient_length,
+            device=device,
             random_state=random_state,
             verbose=verbose,
         )
@@ -109,6 +112,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         """Learn kernel and class probabilities; a row of weight w counts as w rows."""
         self._check_parameters()
         check.one_of("inference", self.inference, ("polya-gamma", "laplace-mh"))
+        X, y = self._arrays(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         weight = self._check_weight(sample_weight, X)
@@ -126,6 +130,8 @@ class BankClassifier(ClassifierMixin, BankBase):
         self.stick_ = self._stick(codes, weight)
         position = np.argsort(self.stick_)[codes].astype(np.float64)
         laplace = self.inference == "laplace-mh"
+        if laplace:
+            self._device = "cpu"  # its loop over rows is compiled for the CPU
         self._fit_posterior(
             X,
             position,
@@ -218,5 +224,5 @@ class BankClassifier(ClassifierMixin, BankBase):
 
     def _rows(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, to_memory(X), dtype=np.float64, reset=False)
         return self.input_scaling_(X)

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from banklearn.engines.choose import to_memory
 from banklearn.estimators.base import BankBase
 from banklearn.estimators.data import validate_data
 from banklearn.likelihoods.gaussian import Gaussian
@@ -61,6 +62,8 @@ class BankRegressor(RegressorMixin, BankBase):
         Warm up on growing subsamples of the rows.
     gradient_every, gradient_length : int
         A Hamiltonian move of all frequencies every so many sweeps (0: never), and its steps.
+    device : str
+        "cpu", a PyTorch device such as "cuda", or "auto": the GPU where there is one.
     random_state : int, RandomState or None
         Seed; the same seed gives the same draws.
     verbose : int
@@ -79,6 +82,7 @@ class BankRegressor(RegressorMixin, BankBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankRegressor:
         """Learn kernel and function from X (N, d) and y (N,); weight w means w such rows."""
         self._check_parameters()
+        X, y = self._arrays(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         weight = self._check_weight(sample_weight, X)
@@ -165,7 +169,7 @@ class BankRegressor(RegressorMixin, BankBase):
 
     def _rows(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, to_memory(X), dtype=np.float64, reset=False)
         return self.input_scaling_(X)
 
     def _law(self, rows: Array) -> Law:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.gram import Block, Gram, Working, WorkingFunction
+from banklearn.gram import Block, Gram, Latent, Working, WorkingFunction
 from banklearn.model.evidence import Ridge, gaussian_log_evidence, posterior_rate
 from banklearn.numerics.streams import Streams
 
 Array = NDArray[np.float64]
 
 
-def _working(block: Block, Phi: Array) -> Sequence[Working]:
+def _working(block: Block, latent: Latent) -> Sequence[Working]:
     y, w = block.y, block.weight
     if w is None:
         return (Working(None, y, float(y @ y), float(len(y))),)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from polyagamma import random_polyagamma
 from scipy.special import expit
 
-from banklearn.gram import Block, Gram, Working, WorkingFunction
+from banklearn.gram import BLOCK_ROWS, Block, Gram, Latent, Working, WorkingFunction
 from banklearn.model.evidence import Ridge, augmented_log_evidence
 from banklearn.numerics.linalg import solve_lower_transposed
 from banklearn.numerics.streams import Purpose, Streams
@@ -49,19 +49,27 @@ class _View(NamedTuple):
         return float(log_p.sum() if self.weight is None else self.weight @ log_p)
 
 
-def _look(t: int, beta: Array, block: Block, Phi: Array) -> _View:
-    f, label, weight = beta @ Phi, (block.y == t).astype(np.float64), block.weight
+def _look(t: int, f: Array, block: Block) -> _View:
+    label, weight = (block.y == t).astype(np.float64), block.weight
     if t == 0:
         return _View(f, label, weight, None)
     rows = np.flatnonzero(block.y >= t)
     return _View(f[rows], label[rows], None if weight is None else weight[rows], rows)
 
 
+def _newton_task(view: _View) -> Working:
+    p = expit(view.f)
+    w = np.ones_like(p) if view.weight is None else view.weight
+    A = np.maximum(w * p * (1.0 - p), 1e-12)
+    At = A * view.f + w * (view.label - p)
+    return Working(A, At, view.log_likelihood, float(w.sum()), view.rows)
+
+
 class Logistic:
     """Labels y in 0..C-1, the position of a class on the stick.
 
-    Working weights are Polya-Gamma variables drawn from streams addressed by block, so they do
-    not depend on how blocks are spread over engines. In the statistic, tt carries the log
+    Working weights are Polya-Gamma variables drawn from streams addressed by cells of rows, so they
+    do not depend on how blocks are cut or spread over engines. In the statistic, tt carries the log
     likelihood of the current weights beta: nothing else needs that place.
     """
 
@@ -80,38 +88,36 @@ class Logistic:
         """w_i | beta ~ PG(weight_i, f_t(x_i)), targets (label - 1/2) weight_i / w_i."""
         assert beta is not None
 
-        def draw(block: Block, Phi: Array) -> Sequence[Working]:
-            rng = streams.at(Purpose.AUGMENTATION, sweep, block.index)
-            return [self._task(t, beta[t], block, Phi, rng) for t in range(self.tasks)]
+        def draw(block: Block, latent: Latent) -> Sequence[Working]:
+            f = latent(beta)
+            return [self._task(t, f[t], block, streams, sweep) for t in range(self.tasks)]
 
         return draw
 
     def newton(self, beta: Array) -> WorkingFunction:
         """Curvature p (1 - p) and targets f + (label - p) / (p (1 - p))."""
 
-        def curvature(block: Block, Phi: Array) -> Sequence[Working]:
-            return [self._newton_task(t, beta[t], block, Phi) for t in range(self.tasks)]
+        def curvature(block: Block, latent: Latent) -> Sequence[Working]:
+            f = latent(beta)
+            return [_newton_task(_look(t, f[t], block)) for t in range(self.tasks)]
 
         return curvature
 
-    def _newton_task(self, t: int, beta: Array, block: Block, Phi: Array) -> Working:
-        view = _look(t, beta, block, Phi)
-        p = expit(view.f)
-        w = np.ones_like(p) if view.weight is None else view.weight
-        A = np.maximum(w * p * (1.0 - p), 1e-12)
-        At = A * view.f + w * (view.label - p)
-        return Working(A, At, view.log_likelihood, float(w.sum()), view.rows)
-
-    def _task(
-        self, t: int, beta: Array, block: Block, Phi: Array, rng: np.random.Generator
-    ) -> Working:
-        view = _look(t, beta, block, Phi)
-        if len(view.f) == 0:
-            return Working(np.empty(0), np.empty(0), 0.0, 0.0, view.rows)
-        shape = 1.0 if view.weight is None else view.weight
-        w = random_polyagamma(shape, view.f, random_state=rng)
-        n = float(len(view.f)) if view.weight is None else float(view.weight.sum())
-        return Working(w, shape * (view.label - 0.5), view.log_likelihood, n, view.rows)
+    def _task(self, t: int, f: Array, block: Block, streams: Streams, sweep: int) -> Working:
+        view = _look(t, f, block)
+        rows = np.arange(len(block.y)) if view.rows is None else view.rows
+        shape = np.ones(len(rows)) if view.weight is None else view.weight
+        w = np.empty(len(rows))
+        for cell in range(0, len(block.y), BLOCK_ROWS):
+            part = slice(*np.searchsorted(rows, (cell, cell + BLOCK_ROWS)))
+            if part.start == part.stop:
+                continue
+            # Addressed by the cell's first row: the same draws however blocks are cut.
+            rng = streams.at(Purpose.AUGMENTATION, sweep, (block.start + cell) * self.tasks + t)
+            w[part] = random_polyagamma(shape[part], view.f[part], random_state=rng)
+        return Working(
+            w, shape * (view.label - 0.5), view.log_likelihood, float(shape.sum()), view.rows
+        )
 
     def log_evidence(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
         """log p(labels, w | W, lam) up to a constant, with the weights integrated out."""

@@ -74,7 +74,7 @@ def init(
     tasks = split_tasks(engine.y, engine.weight, model.likelihood.tasks)
     total = np.zeros((len(tasks), engine.n_rows))
     for block in engine.blocks():
-        start = block.index * engine.block_rows
+        start = block.start
         Phi = feature_rows(block.X, state.W, model.trend)
         total[:, start : start + len(block.X)] = beta @ Phi
     predictor = [total[t, task.rows] for t, task in enumerate(tasks)]

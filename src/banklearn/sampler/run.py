@@ -174,21 +174,20 @@ def _subsample(engine: Engine, rows: int, streams: Streams, stage: int) -> Engin
 
 
 def chains_at_once(n_chains: int, large: bool) -> int:
-    """How many chains run side by side."""
+    """How many chains run side by side on the CPU.
+
+    As many as there are, with one core each, when they fill the cores or when the data is too
+    small to keep several cores busy; otherwise one after another on all cores.
+    """
     cores = available_cores()
     return min(n_chains, cores) if n_chains >= cores or not large else 1
 
 
 def run_chains(
-    run_one: Callable[[int, threading.Event], Run[D]], n_chains: int, large: bool
+    run_one: Callable[[int, threading.Event], Run[D]], n_chains: int, workers: int
 ) -> tuple[Sequence[Run[D]], bool]:
-    """All chains, and whether they were interrupted.
-
-    Side by side with one core each when there are at least as many chains as cores, or when the
-    data is too small to keep several cores busy; otherwise one after another on all cores.
-    """
+    """All chains, `workers` of them at once, and whether they were interrupted."""
     stop = threading.Event()
-    workers = chains_at_once(n_chains, large)
     interrupted = False
     with limited_to(1 if workers > 1 else None), ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(run_one, c, stop) for c in range(n_chains)]

@@ -1,0 +1,170 @@
+"""One GPU: a sweep, its parts and a gradient, against the card's own matrix rate and the CPU.
+
+    python benchmarks/gpu.py [--rows 515345] [--inputs 90] [--out benchmarks/results/gpu.json]
+
+Times are medians after warm-up, with the device synchronised around each region.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from array_api_compat import torch as xp
+
+from banklearn.engines.device import DeviceEngine
+from banklearn.engines.memory import MemoryEngine
+from banklearn.gram import GramSum, ProposalSum
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.priors import Prior
+from banklearn.numerics.linalg import JitterCount
+from banklearn.numerics.streams import Streams
+from banklearn.sampler import gradient, sweep
+from banklearn.sampler.accept import accept_in_turn
+from banklearn.sampler.start import starting_state
+
+STREAMS = Streams(1)
+
+
+def median_ms(action: Callable[[], Any], repeats: int = 5) -> float:
+    action()
+    times = []
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        action()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - begin)
+    return 1e3 * float(np.median(times))
+
+
+def matrix_rate() -> float:
+    """TFLOP/s of a large float64 product of random matrices."""
+    A, B = (torch.randn(8192, 8192, dtype=torch.float64, device="cuda") for _ in range(2))
+    return 2 * 8192**3 / median_ms(lambda: A @ B) / 1e9
+
+
+def make_data(N: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, d))
+    y = np.sin(2 * X[:, 0]) + 0.5 * np.cos(X[:, 1] * X[:, 0]) + 0.1 * rng.standard_normal(N)
+    return X, y / y.std()
+
+
+def chain_for(engine: Any, d: int, M: int, likelihood: Any) -> tuple[Any, Any]:
+    prior = Prior(np.zeros(d), 1.0, d + 2.0, np.full(d, 1.0 / d))
+    model = sweep.Model(prior, likelihood, "constant")
+    state = starting_state(M, d, float(1 / np.sqrt(d)), 0.1, 1.0, STREAMS)
+    return sweep.init(engine, model, state, STREAMS), model
+
+
+def times_at(N: int, d: int, M: int, rate: float) -> dict[str, Any]:
+    X, y = make_data(N, d)
+    engine = DeviceEngine(X, y, xp=xp, device=torch.device("cuda"))
+    likelihood = Gaussian(1.0, 1e-6)
+    chain, model = chain_for(engine, d, M, likelihood)
+    tuning = sweep.Tuning()
+    state = chain.state
+    W_star = state.W + 0.1 * np.random.default_rng(1).standard_normal(state.W.shape)
+    working = likelihood.working(None, STREAMS, 1)
+    statistic = ProposalSum(chain.gram, state.W, W_star, "constant", working)
+    ext = engine.sum(statistic)
+    h, log_u = 1, np.log(np.random.default_rng(2).random(M))
+    form = likelihood.accept_form(ext)
+    target = gradient.Target(engine, likelihood, "constant", state, working, JitterCount())
+    V = target.whiten(state.W)
+    holder = [chain, 0]
+
+    def one_sweep() -> None:
+        holder[1] += 1
+        holder[0], _ = sweep.step(holder[0], engine, model, tuning, STREAMS, holder[1])
+
+    def raw_features() -> None:
+        for block in engine.blocks():
+            engine.ops.features(block.X, state.W, "constant", 0.05, "Phi")
+            engine.ops.features(block.X, W_star, "none", 0.05, "Phi*")
+
+    gram_ms = median_ms(lambda: engine.sum(statistic))
+    out = {
+        "N": N, "d": d, "M": M,
+        "extended Gram ms": gram_ms,
+        "features alone ms": median_ms(raw_features),
+        "accept step ms": median_ms(lambda: accept_in_turn(ext, state.lam, h, log_u, *form)),
+        "mixture updates ms": median_ms(
+            lambda: sweep.update_mixture(state, model.prior, STREAMS, 3)
+        ),
+        "whole sweep ms": median_ms(one_sweep, 7),
+        "gradient evaluation ms": median_ms(lambda: target.point(V)),
+        "gradient pass alone ms": median_ms(
+            lambda: target.known(V, state.W, chain.gram, chain.solved)
+        ),
+    }  # fmt: skip
+    # 8 N M^2 for Phi*'Phi and, as a symmetric product, 4 N M^2 for Phi*'Phi*.
+    out["extended Gram TFLOP/s"] = 12 * N * M**2 / gram_ms / 1e9
+    out["share of the card's matrix rate"] = out["extended Gram TFLOP/s"] / rate
+    return out
+
+
+def agreement(N: int = 20_000, d: int = 10, M: int = 96) -> dict[str, float]:
+    """Largest relative difference of statistic and gradient between GPU and CPU."""
+    out = {}
+    for name, likelihood in (("regression", Gaussian(1.0, 1e-6)), ("classification", Logistic(2))):
+        X, y = make_data(N, d)
+        y = y if name == "regression" else (y > 0).astype(float)
+        grams, slopes, ends = [], [], []
+        for engine in (
+            MemoryEngine(X, y),
+            DeviceEngine(X, y, xp=xp, device=torch.device("cuda")),
+        ):
+            chain, model = chain_for(engine, d, M, likelihood)
+            working = likelihood.working(chain.beta, STREAMS, 1)
+            gram = engine.sum(GramSum(chain.state.W, "constant", working, 1))
+            target = gradient.Target(
+                engine, likelihood, "constant", chain.state, working, JitterCount()
+            )
+            slopes.append(target.point(target.whiten(chain.state.W)).slope)
+            grams.append(gram.G)
+            for i in range(1, 4):
+                chain, _ = sweep.step(chain, engine, model, sweep.Tuning(), STREAMS, i)
+            ends.append(chain.state.W)
+        for label, (a, b) in (("gram", grams), ("gradient", slopes), ("W after 3 sweeps", ends)):
+            out[f"{name} {label}"] = float(np.abs(a - b).max() / np.abs(a).max())
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=515_345)
+    parser.add_argument("--inputs", type=int, default=90)
+    parser.add_argument("--frequencies", type=int, default=384)
+    parser.add_argument("--large", action="store_true", help="also 5 000 000 x 20")
+    parser.add_argument("--out", default=str(Path(__file__).parent / "results" / "gpu.json"))
+    arguments = parser.parse_args()
+    rate = matrix_rate()
+    sizes = [(32_000, 16), (arguments.rows, arguments.inputs)]
+    if arguments.large:
+        sizes.append((5_000_000, 20))
+    report: dict[str, Any] = {
+        "card": torch.cuda.get_device_name(),
+        "float64 TFLOP/s": rate,
+        "agreement with the CPU": agreement(),
+        "runs": [],
+    }
+    for N, d in sizes:
+        report["runs"].append(times_at(N, d, arguments.frequencies, rate))
+        print(json.dumps(report["runs"][-1]), flush=True)
+    report["peak device memory GiB"] = torch.cuda.max_memory_allocated() / 2**30
+    Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
+    Path(arguments.out).write_text(json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()

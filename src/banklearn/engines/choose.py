@@ -1,0 +1,68 @@
+"""Which engine a fit uses."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.engines.device import DeviceEngine
+from banklearn.engines.memory import MemoryEngine
+
+Array = NDArray[np.float64]
+
+
+def device_of(X: Any) -> str | None:
+    """The device of a PyTorch or CuPy array that is not in memory; None for everything else."""
+    module = type(X).__module__.partition(".")[0]
+    if module == "torch" and X.device.type != "cpu":
+        return str(X.device)
+    return "cuda" if module == "cupy" else None
+
+
+def to_memory(X: Any) -> Any:
+    """PyTorch and CuPy arrays as NumPy arrays; everything else as it is."""
+    module = type(X).__module__.partition(".")[0]
+    if module == "torch":
+        return X.detach().cpu().numpy()
+    return X.get() if module == "cupy" else X
+
+
+def gpu_present() -> bool:
+    """Whether PyTorch can use a GPU here, without importing it where there is no driver."""
+    if "torch" not in sys.modules and not Path("/dev/nvidiactl").exists():
+        return False
+    if importlib.util.find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def make_engine(
+    device: str, X: Array, y: Array, weight: Array | None, dtype: str = "float64"
+) -> MemoryEngine | DeviceEngine:
+    """An engine for arrays in memory: "cpu", a PyTorch device, or "auto"."""
+    if device == "cpu" or (device == "auto" and not gpu_present()):
+        return MemoryEngine(X, y, weight)
+    if importlib.util.find_spec("torch") is None:
+        raise ImportError(
+            f"device={device!r} needs PyTorch, which is not installed. Install banklearn[gpu], or "
+            "fit with device='cpu'."
+        )
+    import torch
+    from array_api_compat import torch as xp
+
+    name = "cuda" if device == "auto" else device
+    try:
+        where = torch.device(name)
+        torch.empty(1, device=where)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(
+            f"device={device!r} cannot be used here: {error}. Fit with device='cpu'."
+        ) from error
+    return DeviceEngine(X, y, weight, xp=xp, device=where, dtype=dtype)

@@ -1,0 +1,171 @@
+"""The same sums with arrays of any library that follows the array API standard.
+
+PyTorch tensors on a GPU are what it is for; the tests run it on the CPU with PyTorch and with
+array-api-strict. X stays on the device; row weights, targets and results travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.engines.base import Statistic
+from banklearn.gram import BLOCK_ROWS, Block
+from banklearn.model.features import Trend
+
+Array = NDArray[np.float64]
+
+#: Rows per block on a device: 16 cells.
+DEVICE_ROWS = 16 * BLOCK_ROWS
+
+
+class ArrayOps:
+    """:class:`banklearn.gram.Ops` through the array API standard, float64 unless asked."""
+
+    def __init__(self, xp: Any, device: Any = None, dtype: str = "float64") -> None:
+        self.xp, self.device = xp, device
+        self.dtype = getattr(xp, dtype)
+
+    def zeros(self, *shape: int) -> Any:
+        """An accumulator, always in float64."""
+        return self.xp.zeros(shape, dtype=self.xp.float64, device=self.device)
+
+    def array(self, values: Array) -> Any:
+        """Copy to the device."""
+        values = np.ascontiguousarray(values)
+        return self.xp.asarray(values, dtype=self.dtype, device=self.device)
+
+    def host(self, values: Any) -> Array:
+        """Copy to memory, as float64."""
+        if hasattr(values, "cpu"):
+            values = values.cpu()
+        elif hasattr(values, "get"):
+            values = values.get()
+        return np.asarray(
+            np.from_dlpack(values) if hasattr(values, "__dlpack__") else values
+        ).astype(np.float64, copy=True)
+
+    def features(self, X: Any, W: Array, trend: Trend, scale: float, name: str) -> Any:
+        """Cosines and sines of all phases; phases are formed in the precision of X."""
+        xp = self.xp
+        n, d = X.shape
+        U = xp.astype(xp.asarray(np.ascontiguousarray(W), device=self.device), X.dtype) @ X.T
+        waves = xp.stack([xp.cos(U), xp.sin(U)], axis=1)
+        waves = xp.astype(xp.reshape(waves, (2 * len(W), n)), self.dtype) * float(scale)
+        if trend == "none":
+            return waves
+        parts = [xp.ones((1, n), dtype=self.dtype, device=self.device)]
+        if trend == "linear":
+            parts.append(xp.astype(X.T, self.dtype) / float(np.sqrt(d)))
+        return xp.concat([*parts, waves], axis=0)
+
+    def take(self, A: Any, rows: NDArray[np.intp]) -> Any:
+        """Some of the columns."""
+        index = self.xp.asarray(rows.astype(np.int64), device=self.device)
+        return self.xp.take(A, index, axis=1)
+
+    def weigh(self, A: Any, weight: Array) -> Any:
+        """Columns times the square roots of weights."""
+        return A * self.array(np.sqrt(weight)[None])
+
+    def add_square(self, C: Any, t: int, A: Any) -> None:
+        """Lower triangle, in blocks of rows, so that little of the upper one is computed."""
+        Q = A.shape[0]
+        width = max(256, -(-Q // 4))
+        for start in range(0, Q, width):
+            stop = min(start + width, Q)
+            part = A[start:stop, :] @ A[:stop, :].T
+            C[t, start:stop, :stop] += self.xp.astype(part, self.xp.float64)
+
+    def add_cross(self, C: Any, A: Any, B: Any) -> None:
+        """C += A B'."""
+        C += self.xp.astype(A @ B.T, self.xp.float64)
+
+    def times(self, A: Any, B: Any) -> Any:
+        """A B."""
+        return A @ self.xp.astype(B, A.dtype)
+
+    def add_slope(
+        self, slope: Any, Phi: Any, R: Any, A: Array, residual: Array, mu: Array, rows: Any
+    ) -> Any:
+        """-sin g_cos + cos g_sin with g = mu residual - A R."""
+        e, a, m = self.array(residual[None]), self.array(A[None]), self.array(mu[:, None])
+        cos, sin = Phi[0::2, :], Phi[1::2, :]
+        part = cos * (m[1::2, :] * e - a * R[1::2, :]) - sin * (m[0::2, :] * e - a * R[0::2, :])
+        part = self.xp.astype(part, self.xp.float64)
+        if rows is None:
+            return slope + part
+        whole = np.zeros(slope.shape)
+        whole[:, rows] = self.host(part)
+        return slope + self.xp.asarray(whole, device=self.device)
+
+    def symmetric(self, C: Any) -> Array:
+        """Both triangles, in memory."""
+        lower = np.tril(self.host(C))
+        return lower + np.tril(lower, -1).swapaxes(1, 2)
+
+
+class DeviceEngine:
+    """Data on a device, in a few large blocks."""
+
+    def __init__(
+        self,
+        X: Array,
+        y: Array,
+        weight: Array | None = None,
+        *,
+        xp: Any,
+        device: Any = None,
+        dtype: str = "float64",
+        block_rows: int = DEVICE_ROWS,
+        on_device: Any = None,
+    ) -> None:
+        if block_rows % BLOCK_ROWS:
+            raise ValueError(f"block_rows must be a multiple of {BLOCK_ROWS}, but is {block_rows}.")
+        self.ops: Any
+        if xp.__name__.endswith("torch"):
+            from banklearn.engines.torch_ops import TorchOps
+
+            self.ops = TorchOps(xp, device, dtype)
+        else:
+            self.ops = ArrayOps(xp, device, dtype)
+        self.xp, self.device, self.dtype, self.block_rows = xp, device, dtype, block_rows
+        self.y, self.weight = y, weight
+        self.X = xp.asarray(X, device=device) if on_device is None else on_device
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the data."""
+        return len(self.y)
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks in order."""
+        for start in range(0, len(self.y), self.block_rows):
+            part = slice(start, min(start + self.block_rows, len(self.y)))
+            weight = None if self.weight is None else self.weight[part]
+            yield Block(self.X[part, :], self.y[part], weight, start)
+
+    def sum(self, statistic: Statistic[Any]) -> Any:
+        """Add the blocks in order."""
+        total = statistic.zero(self.ops)
+        for block in self.blocks():
+            statistic.add(self.ops, total, block)
+        return statistic.finish(self.ops, total)
+
+    def subset(self, rows: NDArray[np.intp]) -> DeviceEngine:
+        """Some of the rows, copied on the device."""
+        weight = None if self.weight is None else self.weight[rows]
+        index = self.xp.asarray(rows.astype(np.int64), device=self.device)
+        return DeviceEngine(
+            np.empty((0, 0)),
+            self.y[rows],
+            weight,
+            xp=self.xp,
+            device=self.device,
+            dtype=self.dtype,
+            block_rows=self.block_rows,
+            on_device=self.xp.take(self.X, index, axis=0),
+        )

@@ -1,0 +1,75 @@
+"""Operations on NumPy arrays: BLAS and compiled loops, in reused work space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.model.features import Trend, feature_rows, trend_columns
+from banklearn.numerics import blas
+from banklearn.numerics.scratch import scratch
+
+Array = NDArray[np.float64]
+
+
+class HostOps:
+    """The reference implementation of :class:`banklearn.gram.Ops`."""
+
+    def zeros(self, *shape: int) -> Array:
+        """An accumulator."""
+        return np.zeros(shape)
+
+    def array(self, values: Array) -> Array:
+        """Nothing to move."""
+        return values
+
+    def host(self, values: Array) -> Array:
+        """Nothing to move."""
+        return values
+
+    def features(self, X: Array, W: Array, trend: Trend, scale: float, name: str) -> Array:
+        """Compiled cosines and sines."""
+        P = trend_columns(trend, X.shape[1]) + 2 * len(W)
+        return feature_rows(X, W, trend, scratch(name, (P, len(X))), scale)
+
+    def take(self, A: Array, rows: NDArray[np.intp]) -> Array:
+        """Some of the columns, copied."""
+        return np.take(A, rows, axis=1)
+
+    def weigh(self, A: Array, weight: Array) -> Array:
+        """Columns times the square roots of weights."""
+        return np.multiply(A, np.sqrt(weight), out=scratch("weighted", A.shape))
+
+    def add_square(self, C: Array, t: int, A: Array) -> None:
+        """Lower triangle only."""
+        blas.add_square(C[t], A)
+
+    def add_cross(self, C: Array, A: Array, B: Array) -> None:
+        """C += A B'."""
+        blas.add_times_transposed(C, A, B)
+
+    def times(self, A: Array, B: Array) -> Array:
+        """A B."""
+        return blas.times(A, B)
+
+    def add_slope(
+        self, slope: Array, Phi: Array, R: Array, A: Array, residual: Array, mu: Array, rows: Any
+    ) -> Array:
+        """A fused loop; a task that sees some of the rows is added there."""
+        from banklearn.numerics import _compiled
+
+        if rows is None:
+            _compiled.add_phase_gradient(Phi, R, A, residual, mu, slope)
+        else:
+            part = np.zeros((len(slope), len(rows)))
+            _compiled.add_phase_gradient(Phi, R, A, residual, mu, part)
+            slope[:, rows] += part
+        return slope
+
+    def symmetric(self, C: Array) -> Array:
+        """Mirror each matrix in place."""
+        for matrix in C:
+            blas.mirror(matrix)
+        return C

@@ -1,0 +1,134 @@
+"""Every engine gives the sums of the memory engine, whatever array library it computes with."""
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from banklearn.engines.device import DeviceEngine
+from banklearn.engines.memory import MemoryEngine
+from banklearn.gram import BLOCK_ROWS, Frozen, GradientSum, GramSum, ProposalSum
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.generative import draw_state
+from banklearn.model.priors import Prior
+from banklearn.numerics.blas import inverse_from_cholesky
+from banklearn.numerics.linalg import JitterCount
+from banklearn.numerics.streams import Streams
+from banklearn.sampler import precision, sweep
+
+STREAMS = Streams(3)
+LIBRARIES = ["strict", pytest.param("torch", marks=pytest.mark.torch)]
+LIKELIHOODS = [("gaussian", "linear"), ("binary", "constant"), ("classes", "none")]
+
+
+def library(name):
+    if name == "strict":
+        return array_api_strict
+    from array_api_compat import torch
+
+    return torch
+
+
+def problem(kind, weighted, N=3 * BLOCK_ROWS + 17, d=3, M=6):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((N, d))
+    likelihood, y = {
+        "gaussian": (Gaussian(1.0, 1e-3), rng.standard_normal(N)),
+        "binary": (Logistic(2), rng.integers(0, 2, N).astype(float)),
+        "classes": (Logistic(3), rng.integers(0, 3, N).astype(float)),
+    }[kind]
+    weight = rng.uniform(0.5, 2.0, N) if weighted else None
+    state = draw_state(Prior(np.zeros(d), 1.0, d + 2.0, np.ones(d)), M, rng).with_(lam=0.4)
+    return X, y, weight, likelihood, state
+
+
+def engines(name, X, y, weight, **options):
+    xp = library(name)
+    cut = DeviceEngine(X, y, weight, xp=xp, block_rows=2 * BLOCK_ROWS, **options)
+    return MemoryEngine(X, y, weight), cut
+
+
+def same(a, b, tolerance):
+    for field in ("G", "r", "tt", "n"):
+        x, y = getattr(a, field), getattr(b, field)
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance * np.abs(x).max())
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("kind", "trend"), LIKELIHOODS)
+def test_statistic_and_gradient_are_those_of_the_memory_engine(name, kind, trend, weighted):
+    X, y, weight, likelihood, state = problem(kind, weighted)
+    beta = None
+    if kind != "gaussian":
+        P = {"constant": 13, "none": 12}[trend]
+        beta = np.random.default_rng(2).standard_normal((likelihood.tasks, P))
+    grams, slopes = [], []
+    for engine in engines(name, X, y, weight):
+        working = Frozen(likelihood.working(beta, STREAMS, 5))
+        gram = engine.sum(GramSum(state.W, trend, working, likelihood.tasks))
+        solved = precision.solve(gram, state.lam, likelihood, JitterCount())
+        inverse = [inverse_from_cholesky(s.L) for s in solved.solutions]
+        mu_n = [s.mu_n for s in solved.solutions]
+        factor = likelihood.residual_factor(gram, solved.solutions)
+        slopes.append(engine.sum(GradientSum(state.W, trend, working, inverse, mu_n, factor)))
+        grams.append(gram)
+    same(*grams, 1e-11)
+    np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_proposals_extend_a_known_statistic(name):
+    X, y, weight, likelihood, state = problem("gaussian", True)
+    star = state.W + 0.3
+    working = likelihood.working(None, STREAMS, 1)
+    extended = []
+    for engine in engines(name, X, y, weight):
+        known = engine.sum(GramSum(state.W, "linear", working, 1))
+        extended.append(engine.sum(ProposalSum(known, state.W, star, "linear", working)))
+    same(*extended, 1e-11)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize(("kind", "trend"), LIKELIHOODS)
+def test_chains_take_the_same_decisions(name, kind, trend):
+    X, y, weight, likelihood, state = problem(kind, False)
+    prior = Prior(np.zeros(3), 1.0, 5.0, np.ones(3))
+    model = sweep.Model(prior, likelihood, trend)
+    ends = []
+    for engine in engines(name, X, y, weight):
+        chain = sweep.init(engine, model, state, STREAMS)
+        tuning = sweep.Tuning(gradient_every=2)
+        for i in range(1, 5):
+            chain, _ = sweep.step(chain, engine, model, tuning, STREAMS, i)
+        ends.append(chain)
+    np.testing.assert_allclose(ends[1].state.W, ends[0].state.W, rtol=1e-8)
+    np.testing.assert_array_equal(ends[1].state.Z, ends[0].state.Z)
+    assert ends[1].solved.log_evidence == pytest.approx(ends[0].solved.log_evidence, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_subset_has_the_chosen_rows(name):
+    X, y, weight, likelihood, state = problem("gaussian", True)
+    rows = np.sort(np.random.default_rng(0).choice(len(X), 5000, replace=False))
+    working = likelihood.working(None, STREAMS, 1)
+    parts = [e.subset(rows) for e in engines(name, X, y, weight)]
+    assert [p.n_rows for p in parts] == [5000, 5000]
+    same(*(p.sum(GramSum(state.W, "linear", working, 1)) for p in parts), 1e-11)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_single_precision_features_are_summed_in_double(name):
+    X, y, weight, likelihood, state = problem("gaussian", False)
+    working = likelihood.working(None, STREAMS, 1)
+    exact, single = (
+        e.sum(GramSum(state.W, "linear", working, 1))
+        for e in (MemoryEngine(X, y), engines(name, X, y, weight, dtype="float32")[1])
+    )
+    worst = np.abs(single.G - exact.G).max() / np.abs(exact.G).max()
+    assert 1e-9 < worst < 1e-5
+
+
+def test_blocks_must_hold_whole_cells():
+    with pytest.raises(ValueError, match="multiple of 4096"):
+        DeviceEngine(np.ones((4, 1)), np.ones(4), xp=array_api_strict, block_rows=5000)
