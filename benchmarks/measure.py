@@ -83,6 +83,20 @@ def make_data(N: int, d: int, classes: int = 0, seed: int = 0) -> tuple[np.ndarr
     return X, (y > 0).astype(float) if classes == 2 else y
 
 
+def read_set(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """X (N, d) and y (N,) of a set of the paper, as they are in its Parquet file."""
+    from pyarrow import parquet
+
+    folder = os.environ.get("BANKLEARN_DATA")
+    if not folder:
+        sys.exit("Set BANKLEARN_DATA to the folder with the Parquet files of the paper's sets.")
+    columns = parquet.read_table(Path(folder) / f"{name}.parquet").to_pydict()
+    y = np.array(columns["y"], dtype=float)
+    # Second targets are no features.
+    X = np.column_stack([v for k, v in columns.items() if k not in ("y", "y2", "y7")])
+    return X.astype(float), y
+
+
 @dataclass
 class Problem:
     """A chain on synthetic data, ready for its next sweep."""
