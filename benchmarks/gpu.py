@@ -26,6 +26,7 @@ from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
+from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.sampler import gradient, sweep
 from banklearn.sampler.accept import accept_in_turn
 from banklearn.sampler.start import starting_state
@@ -147,6 +148,8 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="also 5 000 000 x 20")
     parser.add_argument("--out", default=str(Path(__file__).parent / "results" / "gpu.json"))
     arguments = parser.parse_args()
+    limits = limited_to(min(4, available_cores()))  # as a fit on a device does
+    limits.__enter__()
     rate = matrix_rate()
     sizes = [(32_000, 16), (arguments.rows, arguments.inputs)]
     if arguments.large:

@@ -104,6 +104,10 @@ class Ops(Protocol):
         """C in memory with both triangles, from its lower one."""
         ...
 
+    def extend(self, known: Array, cross: Any, square: Any) -> Array:
+        """[[known, cross'], [cross, square]] in memory; square is known by its lower triangle."""
+        ...
+
 
 @dataclass(frozen=True)
 class Gram:
@@ -203,13 +207,7 @@ class ProposalSum:
 
     def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic of the columns [current | proposed]."""
-        cross = ops.host(total[0])
-        P, S = self.P, self.P_star
-        G = np.empty((1, P + S, P + S))
-        G[0, :P, :P] = self.known.G[0]
-        G[0, P:, :P] = cross
-        G[0, :P, P:] = cross.T
-        G[0, P:, P:] = ops.symmetric(total[1])[0]
+        G = ops.extend(self.known.G[0], total[0], total[1][0, ...])[None]
         r = np.concatenate([self.known.r, ops.host(total[2])[None]], axis=1)
         return Gram(G, r, self.known.tt, self.known.n)
 
@@ -234,6 +232,7 @@ class GradientSum:
         self.W, self.trend, self.working = W, trend, working
         self.inverse, self.mu_n, self.factor = inverse, np.stack(mu_n), factor
         self.h = trend_columns(trend, W.shape[1])
+        self._inverse: list[Any] = []
 
     def zero(self, ops: Ops) -> list[Any]:
         """One accumulator, (M, d)."""
@@ -242,6 +241,8 @@ class GradientSum:
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block."""
         h = self.h
+        if not self._inverse:  # moved once, not with every block
+            self._inverse = [ops.array(inverse[h:]) for inverse in self.inverse]
         Phi = ops.features(block.X, self.W, self.trend, 1.0 / np.sqrt(len(self.W)), "Phi")
         latent = _latent(ops, Phi)
         mean = latent(self.mu_n)
@@ -251,7 +252,7 @@ class GradientSum:
             f = mean[t] if work.rows is None else mean[t][work.rows]
             A = np.ones(len(f)) if work.A is None else work.A
             residual = self.factor * (work.At - A * f)
-            R = ops.times(ops.array(self.inverse[t][h:]), rows)
+            R = ops.times(self._inverse[t], rows)
             mu = self.mu_n[t][h:]
             slope = ops.add_slope(slope, rows[h:, :], R, A, residual, mu, work.rows)
         total[0] += ops.times(slope, block.X)

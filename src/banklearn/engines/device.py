@@ -18,8 +18,8 @@ from banklearn.model.features import Trend
 
 Array = NDArray[np.float64]
 
-#: Rows per block on a device: 16 cells.
-DEVICE_ROWS = 16 * BLOCK_ROWS
+#: Rows per block on a device: 8 cells.
+DEVICE_ROWS = 8 * BLOCK_ROWS
 
 
 class ArrayOps:
@@ -102,10 +102,19 @@ class ArrayOps:
         whole[:, rows] = self.host(part)
         return slope + self.xp.asarray(whole, device=self.device)
 
+    def extend(self, known: Array, cross: Any, square: Any) -> Array:
+        """Put together on the device, moved once."""
+        xp = self.xp
+        top = xp.asarray(known, dtype=xp.float64, device=self.device)
+        G = xp.concat(
+            [xp.concat([top, cross.T], axis=1), xp.concat([cross, square], axis=1)], axis=0
+        )
+        return self.symmetric(G[None, ...])[0]
+
     def symmetric(self, C: Any) -> Array:
         """Both triangles, in memory."""
-        lower = np.tril(self.host(C))
-        return lower + np.tril(lower, -1).swapaxes(1, 2)
+        xp = self.xp
+        return self.host(xp.tril(C) + xp.matrix_transpose(xp.tril(C, k=-1)))
 
 
 class DeviceEngine:

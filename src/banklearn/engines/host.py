@@ -68,6 +68,15 @@ class HostOps:
             slope[:, rows] += part
         return slope
 
+    def extend(self, known: Array, cross: Array, square: Array) -> Array:
+        """One matrix from its parts."""
+        S, P = cross.shape
+        G = np.empty((P + S, P + S))
+        G[:P, :P] = known
+        G[P:, :P] = cross
+        G[P:, P:] = square
+        return blas.mirror(G)
+
     def symmetric(self, C: Array) -> Array:
         """Mirror each matrix in place."""
         for matrix in C:

@@ -71,6 +71,17 @@ class TorchOps(ArrayOps):
         else:
             C.add_(A @ B.T)
 
+    def add_slope(
+        self, slope: Any, Phi: Any, R: Any, A: Array, residual: Array, mu: Array, rows: Any
+    ) -> Any:
+        """In place: R becomes mu residual - A R."""
+        if rows is not None:
+            return super().add_slope(slope, Phi, R, A, residual, mu, rows)
+        R.mul_(self.array(-A[None])).addmm_(self.array(mu[:, None]), self.array(residual[None]))
+        R = R.to(slope.dtype)
+        slope.addcmul_(Phi[0::2], R[1::2])
+        return slope.addcmul_(Phi[1::2], R[0::2], value=-1.0)
+
     def host(self, values: Any) -> Array:
         """Copy to memory through page-locked space, as float64."""
         if values.device.type == "cpu":

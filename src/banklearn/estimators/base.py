@@ -24,7 +24,7 @@ from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.duplicates import merge_rows
 from banklearn.numerics.streams import Purpose, Streams
-from banklearn.numerics.threads import limited_to
+from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
 from banklearn.posterior.scaling import KINDS, InputScaling, Kind, fit_scaling
@@ -266,7 +266,10 @@ class BankBase(BaseEstimator):
                     engine, model, state, plan, streams, kept, tuning, kernel, progress, stop
                 )
 
-            runs, interrupted = run_chains(run_one, self.n_chains, at_once)
+            # Beside a device only small matrices are left: a few threads factor them fastest.
+            few = None if isinstance(engine, MemoryEngine) else min(4, available_cores())
+            with limited_to(few):
+                runs, interrupted = run_chains(run_one, self.n_chains, at_once)
         # An interrupted chain that was still warming up has nothing to say if others have.
         sampled = [run for run in runs if len(run.trace) > run.warmup] or runs
         self.draws_: list[Draw] = [draw for run in sampled for draw in run.draws]

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from polyagamma import random_polyagamma
 from scipy.special import expit
 
 from banklearn.gram import BLOCK_ROWS, Block, Gram, Latent, Working, WorkingFunction
 from banklearn.model.evidence import Ridge, augmented_log_evidence
 from banklearn.numerics.linalg import solve_lower_transposed
+from banklearn.numerics.polya_gamma import draw_polya_gamma
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.weighted import mean_and_std
 
@@ -114,7 +114,7 @@ class Logistic:
                 continue
             # Addressed by the cell's first row: the same draws however blocks are cut.
             rng = streams.at(Purpose.AUGMENTATION, sweep, (block.start + cell) * self.tasks + t)
-            w[part] = random_polyagamma(shape[part], view.f[part], random_state=rng)
+            w[part] = draw_polya_gamma(shape[part], view.f[part], rng)
         return Working(
             w, shape * (view.label - 0.5), view.log_likelihood, float(shape.sum()), view.rows
         )

@@ -14,6 +14,7 @@ from banklearn.gram import Gram
 from banklearn.model import niw
 from banklearn.model.equations import equation
 from banklearn.model.joint import State
+from banklearn.numerics.linalg import cholesky
 
 Array = NDArray[np.float64]
 
@@ -37,11 +38,13 @@ class Moves:
 
 def propose(state: State, rho: Array, rng: np.random.Generator) -> Array:
     """W_j* = mu + sqrt(1 - rho^2) (W_j - mu) + rho Sigma^(1/2) xi, all j at once; rho = 1 jumps."""
-    L = np.linalg.cholesky(state.Sigma)
     xi = rng.standard_normal(state.W.shape)
+    noise = np.empty_like(xi)
+    for k, Sigma in enumerate(state.Sigma):
+        members = state.Z == k
+        noise[members] = xi[members] @ cholesky(Sigma).T
     centre = state.mu[state.Z]
     keep = np.sqrt(np.maximum(1.0 - rho**2, 0.0))[:, None]
-    noise = np.einsum("jab,jb->ja", L[state.Z], xi)
     return np.asarray(centre + keep * (state.W - centre) + rho[:, None] * noise)
 
 

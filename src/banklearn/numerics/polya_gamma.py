@@ -1,0 +1,49 @@
+"""Polya-Gamma variables of any shape and tilt.
+
+The samplers of the ``polyagamma`` library are trusted where they are right. Measured with its
+version 2.0: for one row (shape 1) it fails from a tilt between 100 and 200 on, for shapes from 8
+to 50 from a tilt of 30 on (values many times too large), and for fractional shapes between 1 and 8
+the spread is 2 % too wide.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from polyagamma import random_polyagamma
+
+Array = NDArray[np.float64]
+
+#: From this tilt on PG(b, c) is an inverse Gaussian law, up to b exp(-25).
+FAR = 25.0
+#: From this shape on the library's approximation by a saddle point is accurate.
+LARGE = 8.0
+
+
+def draw_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) -> Array:
+    """w_i ~ PG(shape_i, tilt_i), (n,) each.
+
+    Far out, the law is InverseGaussian(shape / (2 |tilt|), shape^2 / 4): the first term of the
+    series of its density. Elsewhere PG(b, c) is the sum of PG(1, c) as often as b has whole parts,
+    by Devroye's exact method, and of a fractional rest as a sum of gamma variables.
+    """
+    z = np.abs(tilt)
+    w = np.empty(len(z))
+    far = z > FAR
+    if far.any():
+        w[far] = rng.wald(shape[far] / (2.0 * z[far]), 0.25 * shape[far] ** 2)
+    large = ~far & (shape >= LARGE)
+    if large.any():
+        w[large] = random_polyagamma(shape[large], z[large], random_state=rng)
+    small = np.flatnonzero(~far & ~large)
+    if len(small):
+        whole = np.floor(shape[small])
+        rest = shape[small] - whole
+        w[small] = 0.0
+        for part, method in ((whole, "devroye"), (rest, "gamma")):
+            rows = small[part > 0]
+            if len(rows):
+                w[rows] += random_polyagamma(
+                    part[part > 0], z[rows], method=method, random_state=rng
+                )
+    return w
