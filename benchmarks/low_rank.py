@@ -31,6 +31,17 @@ Array = np.ndarray
 Product = Callable[[Array, Array], Array]
 
 
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _rotate(row, first, second, target, c1, s1, c2, s2):  # type: ignore[no-untyped-def]
+    # A function of its own with one-dimensional arguments, which the compiler can vectorise.
+    for i in range(row.shape[0]):
+        x, f, g = row[i], first[i], second[i]
+        mixed = c1 * x + s1 * f
+        first[i] = c1 * f - s1 * x
+        target[i] = c2 * mixed + s2 * g
+        second[i] = c2 * g - s2 * mixed
+
+
 @njit(cache=True, nogil=True)
 def remove_pair(R, p, out):  # type: ignore[no-untyped-def]
     """The factor of A without rows and columns p, p + 1: out'out, given R'R = A, both upper.
@@ -53,12 +64,7 @@ def remove_pair(R, p, out):  # type: ignore[no-untyped-def]
         c1, s1 = a / b, first[k] / b
         e = math.hypot(b, second[k])
         c2, s2 = b / e, second[k] / e
-        for i in range(k, P - p - 2):
-            x, f, g = row[i], first[i], second[i]
-            mixed = c1 * x + s1 * f
-            first[i] = c1 * f - s1 * x
-            target[i] = c2 * mixed + s2 * g
-            second[i] = c2 * g - s2 * mixed
+        _rotate(row[k:], first[k:], second[k:], target[k:], c1, s1, c2, s2)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
