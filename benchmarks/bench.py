@@ -21,6 +21,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ from banklearn import BankRegressor
 from banklearn.model.features import feature_rows
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.sampler.accept import accept_in_turn
+from banklearn.sampler.sweep import update_mixture
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Sizes:
     small: int = 1_500
     small_sweeps: int = 5
     chain_sweeps: int = 30
+    components: tuple[int, ...] = (1, 8, 32)
     low_rank_rows: tuple[int, ...] = (10_000, 50_000)
     low_rank_count: int = 24
     #: (rows, repeats)
@@ -83,6 +86,7 @@ class Sizes:
 
 QUICK = Sizes(
     repeats=2, M=8, d=3, N=600, small=200, small_sweeps=1, chain_sweeps=4,
+    components=(1, 3),
     low_rank_rows=(300,), low_rank_count=4, rows=((200, 2), (400, 2), (800, 2)),
     frequencies=(4, 8), frequency_rows=300,
     memory=(("sweep", 400, 3, 1), ("fit", 400, 3, 1)), predict_rows=3_000, predict_draws=3,
@@ -233,12 +237,36 @@ def section_b(sizes: Sizes) -> Section:
         ["two chains side by side", f"{rate['two chains']:.3g} sweeps/s",
          f"{gain['one core']:.2f} (against all cores {gain['all cores']:.2f})", "at least 1.7"],
     ]  # fmt: skip
+    mixture = mixture_seconds(problem, sizes.components, sizes.repeats)
+    for K, taken in mixture.items():
+        name = f"update of the mixture at {K} components"
+        section.rows.append([name, duration(taken), f"{taken / one:.3f} of a sweep", ""])
     section.note = (
-        f"N = {sizes.small}, d = {sizes.d}, M = {sizes.M}; {available_cores()} cores; chains as "
+        f"N = {sizes.small}, d = {sizes.d}, M = {sizes.M}, K = {problem.chain.state.K} in the "
+        f"sweeps; {available_cores()} cores; chains as "
         f"`BankRegressor.fit` runs them, {sizes.chain_sweeps} sweeps each."
     )
-    section.numbers = {"sweep_seconds": one, "products": base, "sweeps_per_second": rate, **gain}
+    section.numbers = {
+        "sweep_seconds": one, "products_seconds": base, "sweeps_per_second": rate,
+        "two_chains": gain, "mixture_seconds": mixture,
+    }  # fmt: skip
     return section
+
+
+def mixture_seconds(
+    problem: Problem, components: tuple[int, ...], repeats: int
+) -> dict[int, float]:
+    """Seconds of the updates that see only W, from a state with K well separated components."""
+    state, rng = problem.chain.state, np.random.default_rng(0)
+    M, d = state.W.shape
+    tasks: dict[str, Callable[[], object]] = {}
+    for K in components:
+        mu, Z = 3.0 * rng.standard_normal((K, d)), np.arange(M) % K
+        spread = np.broadcast_to(0.01 * np.eye(d), (K, d, d)).copy()
+        W = mu[Z] + 0.1 * rng.standard_normal((M, d))
+        start = state.with_(W=W, Z=Z, mu=mu, Sigma=spread)
+        tasks[str(K)] = partial(update_mixture, start, problem.model.prior, problem.streams, 1)
+    return {int(K): taken for K, taken in medians(alternate(tasks, repeats)).items()}
 
 
 def section_c(sizes: Sizes) -> Section:
