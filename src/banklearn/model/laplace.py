@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from banklearn.model.equations import equation
 from banklearn.numerics.linalg import cholesky, log_det_from_cholesky, solve_lower
@@ -40,7 +41,7 @@ def mode(
     now = value(b)
     H = lam * np.eye(k)
     for _ in range(steps):
-        p = 1.0 / (1.0 + np.exp(-np.clip(offset + b @ columns, -700, 700)))
+        p = expit(offset + b @ columns)
         gradient = columns @ (w * (y - p)) - lam * b
         H = (columns * (w * p * (1.0 - p))) @ columns.T + lam * np.eye(k)
         direction = np.linalg.solve(H, gradient)
@@ -100,7 +101,7 @@ def laplace_log_evidence(Phi: Array, y: Array, lam: float, weight: Array | None 
 
 def newton_decrement(columns: Array, b: Array, offset: Array, y: Array, lam: float) -> float:
     """How far b is from the mode, in standard deviations: zero at the mode."""
-    p = 1.0 / (1.0 + np.exp(-(offset + b @ columns)))
+    p = expit(offset + b @ columns)
     gradient = columns @ (y - p) - lam * b
     H = (columns * (p * (1.0 - p))) @ columns.T + lam * np.eye(len(b))
     return float(np.linalg.norm(solve_lower(cholesky(H), gradient[:, None])))

@@ -70,7 +70,11 @@ def init(
     beta: Array | None = None,
 ) -> Chain:
     """A chain at a given state; weights start near their mode."""
-    beta = near_mode(engine, model, state, beta)
+    return place(engine, model, state, near_mode(engine, model, state, beta))
+
+
+def place(engine: MemoryEngine, model: Model, state: State, beta: Array) -> Chain:
+    """A chain at a given state and given weights."""
     tasks = split_tasks(engine.y, engine.weight, model.likelihood.tasks)
     total = np.zeros((len(tasks), engine.n_rows))
     for block in engine.blocks():
