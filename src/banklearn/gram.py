@@ -70,8 +70,13 @@ class Ops(Protocol):
         """Values back in memory."""
         ...
 
-    def features(self, X: Any, W: Array, trend: Trend, scale: float, name: str) -> Any:
-        """Features of a block; the next call with the same name may overwrite them."""
+    def features(
+        self, X: Any, W: Array, trend: Trend, scale: float, name: str
+    ) -> tuple[Any, float]:
+        """Features of a block divided by a number, and that number.
+
+        The next call with the same name may overwrite them.
+        """
         ...
 
     def take(self, A: Any, rows: NDArray[np.intp]) -> Any:
@@ -82,12 +87,12 @@ class Ops(Protocol):
         """Columns times the square roots of weights."""
         ...
 
-    def add_square(self, C: Any, t: int, A: Any) -> None:
-        """C[t] += A A', at least its lower triangle."""
+    def add_square(self, C: Any, t: int, A: Any, factor: float) -> None:
+        """C[t] += factor A A', at least its lower triangle."""
         ...
 
-    def add_cross(self, C: Any, A: Any, B: Any) -> None:
-        """C += A B'."""
+    def add_cross(self, C: Any, A: Any, B: Any, factor: float) -> None:
+        """C += factor A B'."""
         ...
 
     def times(self, A: Any, B: Any) -> Any:
@@ -95,39 +100,61 @@ class Ops(Protocol):
         ...
 
     def add_slope(
-        self, slope: Any, Phi: Any, R: Any, A: Array, residual: Array, mu: Array, rows: Any
+        self, slope: Any, Phi: Any, R: Any, A: Any, residual: Any, mu: Array, rows: Any
     ) -> Any:
         """slope + the gradient in the phases; see ``GradientSum``."""
         ...
 
-    def symmetric(self, C: Any) -> Array:
-        """C in memory with both triangles, from its lower one."""
+    def inverse(self, L: Array) -> Any:
+        """(L L')^-1."""
         ...
 
-    def extend(self, known: Array, cross: Any, square: Any) -> Array:
-        """[[known, cross'], [cross, square]] in memory; square is known by its lower triangle."""
+    def symmetric(self, C: Any) -> Any:
+        """C with both triangles, from its lower one."""
+        ...
+
+    def extend(self, known: Array, cross: Any, square: Any) -> Any:
+        """[[known, cross'], [cross, square]]; square is known by its lower triangle."""
+        ...
+
+    def select(self, C: Any, columns: NDArray[np.intp]) -> Array:
+        """Some rows and the same columns of a matrix, in memory."""
         ...
 
 
 @dataclass(frozen=True)
 class Gram:
-    """G (T, Q, Q), r (T, Q), tt (T,), n (T,) for T tasks."""
+    """G (T, Q, Q), r (T, Q), tt (T,), n (T,) for T tasks.
 
-    G: Array
+    G is in memory unless ops is given: an extended statistic may stay where it was summed, since
+    only a part of it is ever needed elsewhere.
+    """
+
+    G: Any
     r: Array
     tt: Array
     n: Array
+    ops: Ops | None = None
+
+    def in_memory(self) -> Gram:
+        """The same with G in memory."""
+        if self.ops is None:
+            return self
+        return Gram(self.ops.host(self.G), self.r, self.tt, self.n)
 
     def select(self, columns: NDArray[np.intp]) -> Gram:
-        """The statistic of some of the columns, in the given order."""
+        """The statistic of some of the columns, in the given order, in memory."""
+        if self.ops is not None:
+            parts = [self.ops.select(self.G[t, :, :], columns) for t in range(len(self.r))]
+            return Gram(np.stack(parts), self.r[:, columns], self.tt, self.n)
         G = np.empty((len(self.G), len(columns), len(columns)))
         for t in range(len(G)):
             np.take(self.G[t, columns], columns, axis=1, out=G[t])
         return Gram(G, self.r[:, columns], self.tt, self.n)
 
 
-def _latent(ops: Ops, Phi: Any) -> Latent:
-    return lambda beta: ops.host(ops.times(ops.array(beta), Phi))
+def _latent(ops: Ops, Phi: Any, unit: float) -> Latent:
+    return lambda beta: unit * ops.host(ops.times(ops.array(beta), Phi))
 
 
 class GramSum:
@@ -156,19 +183,22 @@ class GramSum:
 
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block to the accumulators."""
-        Phi = ops.features(block.X, self.W, self.trend, 1.0 / np.sqrt(self.current), "Phi")
+        scale = 1.0 / float(np.sqrt(self.current))
+        Phi, unit = ops.features(block.X, self.W, self.trend, scale, "Phi")
         G, r, scalars = total
-        latent = _latent(ops, Phi[: self.h + 2 * self.current, :])
+        latent = _latent(ops, Phi[: self.h + 2 * self.current, :], unit)
         for t, work in enumerate(self.working(block, latent)):
             rows = Phi if work.rows is None else ops.take(Phi, work.rows)
-            r[t, :] += ops.times(rows, ops.array(work.At[:, None]))[:, 0]
+            r[t, :] += ops.times(rows, ops.array(unit * work.At[:, None]))[:, 0]
             scalars[t] += (work.tt, work.n)
-            ops.add_square(G, t, rows if work.A is None else ops.weigh(rows, work.A))
+            rows = rows if work.A is None else ops.weigh(rows, work.A)
+            ops.add_square(G, t, rows, unit**2)
 
     def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic from the accumulators."""
         G, r, scalars = total
-        return Gram(ops.symmetric(G), ops.host(r), scalars[:, 0], scalars[:, 1])
+        out = Gram(ops.symmetric(G), ops.host(r), scalars[:, 0], scalars[:, 1], ops)
+        return out if self.current < len(self.W) else out.in_memory()
 
 
 class ProposalSum:
@@ -192,32 +222,32 @@ class ProposalSum:
 
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block to the accumulators."""
-        scale = 1.0 / np.sqrt(len(self.W))
-        Phi = ops.features(block.X, self.W, self.trend, scale, "Phi")
-        star = ops.features(block.X, self.W_star, "none", scale, "Phi*")
-        (work,) = self.working(block, _latent(ops, Phi))
+        scale = 1.0 / float(np.sqrt(len(self.W)))
+        Phi, unit = ops.features(block.X, self.W, self.trend, scale, "Phi")
+        star, _ = ops.features(block.X, self.W_star, "none", scale, "Phi*")
+        (work,) = self.working(block, _latent(ops, Phi, unit))
         cross, square, r = total
-        r += ops.times(star, ops.array(work.At[:, None]))[:, 0]
+        r += ops.times(star, ops.array(unit * work.At[:, None]))[:, 0]
         if work.A is not None:
             # One weighing is enough for the cross product, but the square needs half on each side.
             star = ops.weigh(star, work.A)
             Phi *= ops.array(np.sqrt(work.A)[None])
-        ops.add_cross(cross, star, Phi)
-        ops.add_square(square, 0, star)
+        ops.add_cross(cross, star, Phi, unit**2)
+        ops.add_square(square, 0, star, unit**2)
 
     def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic of the columns [current | proposed]."""
-        G = ops.extend(self.known.G[0], total[0], total[1][0, ...])[None]
+        G = ops.extend(self.known.G[0], total[0], total[1][0, ...])[None, ...]
         r = np.concatenate([self.known.r, ops.host(total[2])[None]], axis=1)
-        return Gram(G, r, self.known.tt, self.known.n)
+        return Gram(G, r, self.known.tt, self.known.n, ops)
 
 
 class GradientSum:
     """The gradient of the log evidence in W (M, d), as a sum over blocks.
 
-    With A_n = G + lam I, mu_n = A_n^-1 r and a factor c (a_n / b_n, or 1 where the noise is known)
-    the gradient in a row's features is -a A_n^-1 phi + c mu_n (a t - a mu_n'phi), row weight a;
-    the chain rule through cosine and sine, and U = X W', does the rest.
+    With A_n = G + lam I = L L', mu_n = A_n^-1 r and a factor c (a_n / b_n, or 1 where the noise is
+    known) the gradient in a row's features is -a A_n^-1 phi + c mu_n (a t - a mu_n'phi), row weight
+    a; the chain rule through cosine and sine, and U = X W', does the rest.
     """
 
     def __init__(
@@ -225,12 +255,12 @@ class GradientSum:
         W: Array,
         trend: Trend,
         working: WorkingFunction,
-        inverse: Sequence[Array],
+        L: Sequence[Array],
         mu_n: Sequence[Array],
         factor: float,
     ) -> None:
         self.W, self.trend, self.working = W, trend, working
-        self.inverse, self.mu_n, self.factor = inverse, np.stack(mu_n), factor
+        self.L, self.mu_n, self.factor = L, np.stack(mu_n), factor
         self.h = trend_columns(trend, W.shape[1])
         self._inverse: list[Any] = []
 
@@ -241,21 +271,20 @@ class GradientSum:
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block."""
         h = self.h
-        if not self._inverse:  # moved once, not with every block
-            self._inverse = [ops.array(inverse[h:]) for inverse in self.inverse]
-        Phi = ops.features(block.X, self.W, self.trend, 1.0 / np.sqrt(len(self.W)), "Phi")
-        latent = _latent(ops, Phi)
-        mean = latent(self.mu_n)
+        scale = 1.0 / float(np.sqrt(len(self.W)))
+        Phi, unit = ops.features(block.X, self.W, self.trend, scale, "Phi")
+        if not self._inverse:  # once, not with every block
+            self._inverse = [unit * ops.inverse(L)[h:, :] for L in self.L]
         slope = ops.zeros(len(self.W), len(block.y))
-        for t, work in enumerate(self.working(block, latent)):
+        for t, work in enumerate(self.working(block, _latent(ops, Phi, unit))):
             rows = Phi if work.rows is None else ops.take(Phi, work.rows)
-            f = mean[t] if work.rows is None else mean[t][work.rows]
-            A = np.ones(len(f)) if work.A is None else work.A
-            residual = self.factor * (work.At - A * f)
+            f = ops.times(ops.array(unit * self.mu_n[t : t + 1]), rows)
+            A = ops.array((np.ones(len(work.At)) if work.A is None else work.A)[None])
+            residual = self.factor * (ops.array(work.At[None]) - A * f)
             R = ops.times(self._inverse[t], rows)
             mu = self.mu_n[t][h:]
             slope = ops.add_slope(slope, rows[h:, :], R, A, residual, mu, work.rows)
-        total[0] += ops.times(slope, block.X)
+        total[0] += unit * ops.times(slope, block.X)
 
     def finish(self, ops: Ops, total: list[Any]) -> Array:
         """The gradient."""

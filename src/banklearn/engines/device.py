@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from banklearn.engines.base import Statistic
 from banklearn.gram import BLOCK_ROWS, Block
 from banklearn.model.features import Trend
+from banklearn.numerics.blas import inverse_from_cholesky
 
 Array = NDArray[np.float64]
 
-#: Rows per block on a device: 8 cells.
-DEVICE_ROWS = 8 * BLOCK_ROWS
+#: Rows per block on a device: 16 cells.
+DEVICE_ROWS = 16 * BLOCK_ROWS
 
 
 class ArrayOps:
@@ -48,7 +49,9 @@ class ArrayOps:
             np.from_dlpack(values) if hasattr(values, "__dlpack__") else values
         ).astype(np.float64, copy=True)
 
-    def features(self, X: Any, W: Array, trend: Trend, scale: float, name: str) -> Any:
+    def features(
+        self, X: Any, W: Array, trend: Trend, scale: float, name: str
+    ) -> tuple[Any, float]:
         """Cosines and sines of all phases; phases are formed in the precision of X."""
         xp = self.xp
         n, d = X.shape
@@ -56,11 +59,11 @@ class ArrayOps:
         waves = xp.stack([xp.cos(U), xp.sin(U)], axis=1)
         waves = xp.astype(xp.reshape(waves, (2 * len(W), n)), self.dtype) * float(scale)
         if trend == "none":
-            return waves
+            return waves, 1.0
         parts = [xp.ones((1, n), dtype=self.dtype, device=self.device)]
         if trend == "linear":
             parts.append(xp.astype(X.T, self.dtype) / float(np.sqrt(d)))
-        return xp.concat([*parts, waves], axis=0)
+        return xp.concat([*parts, waves], axis=0), 1.0
 
     def take(self, A: Any, rows: NDArray[np.intp]) -> Any:
         """Some of the columns."""
@@ -71,28 +74,28 @@ class ArrayOps:
         """Columns times the square roots of weights."""
         return A * self.array(np.sqrt(weight)[None])
 
-    def add_square(self, C: Any, t: int, A: Any) -> None:
+    def add_square(self, C: Any, t: int, A: Any, factor: float) -> None:
         """Lower triangle, in blocks of rows, so that little of the upper one is computed."""
         Q = A.shape[0]
         width = max(256, -(-Q // 4))
         for start in range(0, Q, width):
             stop = min(start + width, Q)
             part = A[start:stop, :] @ A[:stop, :].T
-            C[t, start:stop, :stop] += self.xp.astype(part, self.xp.float64)
+            C[t, start:stop, :stop] += factor * self.xp.astype(part, self.xp.float64)
 
-    def add_cross(self, C: Any, A: Any, B: Any) -> None:
-        """C += A B'."""
-        C += self.xp.astype(A @ B.T, self.xp.float64)
+    def add_cross(self, C: Any, A: Any, B: Any, factor: float) -> None:
+        """C += factor A B'."""
+        C += factor * self.xp.astype(A @ B.T, self.xp.float64)
 
     def times(self, A: Any, B: Any) -> Any:
         """A B."""
         return A @ self.xp.astype(B, A.dtype)
 
     def add_slope(
-        self, slope: Any, Phi: Any, R: Any, A: Array, residual: Array, mu: Array, rows: Any
+        self, slope: Any, Phi: Any, R: Any, A: Any, residual: Any, mu: Array, rows: Any
     ) -> Any:
         """-sin g_cos + cos g_sin with g = mu residual - A R."""
-        e, a, m = self.array(residual[None]), self.array(A[None]), self.array(mu[:, None])
+        e, a, m = residual, A, self.array(mu[:, None])
         cos, sin = Phi[0::2, :], Phi[1::2, :]
         part = cos * (m[1::2, :] * e - a * R[1::2, :]) - sin * (m[0::2, :] * e - a * R[0::2, :])
         part = self.xp.astype(part, self.xp.float64)
@@ -102,19 +105,28 @@ class ArrayOps:
         whole[:, rows] = self.host(part)
         return slope + self.xp.asarray(whole, device=self.device)
 
-    def extend(self, known: Array, cross: Any, square: Any) -> Array:
-        """Put together on the device, moved once."""
+    def inverse(self, L: Array) -> Any:
+        """(L L')^-1, formed in memory."""
+        return self.array(inverse_from_cholesky(L))
+
+    def select(self, C: Any, columns: NDArray[np.intp]) -> Array:
+        """Selected on the device, then moved."""
+        index = self.xp.asarray(columns.astype(np.int64), device=self.device)
+        return self.host(self.xp.take(self.xp.take(C, index, axis=0), index, axis=1))
+
+    def extend(self, known: Array, cross: Any, square: Any) -> Any:
+        """Put together on the device."""
         xp = self.xp
         top = xp.asarray(known, dtype=xp.float64, device=self.device)
         G = xp.concat(
             [xp.concat([top, cross.T], axis=1), xp.concat([cross, square], axis=1)], axis=0
         )
-        return self.symmetric(G[None, ...])[0]
+        return self.symmetric(G[None, ...])[0, ...]
 
-    def symmetric(self, C: Any) -> Array:
-        """Both triangles, in memory."""
+    def symmetric(self, C: Any) -> Any:
+        """Both triangles."""
         xp = self.xp
-        return self.host(xp.tril(C) + xp.matrix_transpose(xp.tril(C, k=-1)))
+        return xp.tril(C) + xp.matrix_transpose(xp.tril(C, k=-1))
 
 
 class DeviceEngine:

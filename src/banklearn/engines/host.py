@@ -29,10 +29,12 @@ class HostOps:
         """Nothing to move."""
         return values
 
-    def features(self, X: Array, W: Array, trend: Trend, scale: float, name: str) -> Array:
+    def features(
+        self, X: Array, W: Array, trend: Trend, scale: float, name: str
+    ) -> tuple[Array, float]:
         """Compiled cosines and sines."""
         P = trend_columns(trend, X.shape[1]) + 2 * len(W)
-        return feature_rows(X, W, trend, scratch(name, (P, len(X))), scale)
+        return feature_rows(X, W, trend, scratch(name, (P, len(X))), scale), 1.0
 
     def take(self, A: Array, rows: NDArray[np.intp]) -> Array:
         """Some of the columns, copied."""
@@ -42,13 +44,13 @@ class HostOps:
         """Columns times the square roots of weights."""
         return np.multiply(A, np.sqrt(weight), out=scratch("weighted", A.shape))
 
-    def add_square(self, C: Array, t: int, A: Array) -> None:
+    def add_square(self, C: Array, t: int, A: Array, factor: float) -> None:
         """Lower triangle only."""
-        blas.add_square(C[t], A)
+        blas.add_square(C[t], A, factor)
 
-    def add_cross(self, C: Array, A: Array, B: Array) -> None:
-        """C += A B'."""
-        blas.add_times_transposed(C, A, B)
+    def add_cross(self, C: Array, A: Array, B: Array, factor: float) -> None:
+        """C += factor A B'."""
+        blas.add_times_transposed(C, A, B, factor)
 
     def times(self, A: Array, B: Array) -> Array:
         """A B."""
@@ -61,12 +63,20 @@ class HostOps:
         from banklearn.numerics import _compiled
 
         if rows is None:
-            _compiled.add_phase_gradient(Phi, R, A, residual, mu, slope)
+            _compiled.add_phase_gradient(Phi, R, A[0], residual[0], mu, slope)
         else:
             part = np.zeros((len(slope), len(rows)))
-            _compiled.add_phase_gradient(Phi, R, A, residual, mu, part)
+            _compiled.add_phase_gradient(Phi, R, A[0], residual[0], mu, part)
             slope[:, rows] += part
         return slope
+
+    def inverse(self, L: Array) -> Array:
+        """(L L')^-1."""
+        return blas.inverse_from_cholesky(L)
+
+    def select(self, C: Array, columns: NDArray[np.intp]) -> Array:
+        """Rows first, which are contiguous."""
+        return np.take(C[columns], columns, axis=1)
 
     def extend(self, known: Array, cross: Array, square: Array) -> Array:
         """One matrix from its parts."""

@@ -12,6 +12,9 @@ from banklearn.model.features import Trend, trend_columns
 
 Array = NDArray[np.float64]
 
+#: Matrices of the accept step up to this size are decided in memory.
+ON_HOST = 384
+
 
 class TorchOps(ArrayOps):
     """:class:`ArrayOps` for tensors: features written once, products added where they belong."""
@@ -31,8 +34,13 @@ class TorchOps(ArrayOps):
             self._work[name] = flat
         return flat[: rows * columns].view(rows, columns)
 
-    def features(self, X: Any, W: Array, trend: Trend, scale: float, name: str) -> Any:
-        """Cosines and sines straight into their rows."""
+    def features(
+        self, X: Any, W: Array, trend: Trend, scale: float, name: str
+    ) -> tuple[Any, float]:
+        """Cosines and sines straight into their rows; the products bring their scale.
+
+        The trend is divided by the scale, so that one number serves all columns.
+        """
         torch = self.torch
         n, d = X.shape
         h = trend_columns(trend, d)
@@ -41,46 +49,71 @@ class TorchOps(ArrayOps):
         U = U.to(self.dtype) if self.dtype != U.dtype else U
         torch.cos(U, out=out[h::2])
         torch.sin(U, out=out[h + 1 :: 2])
-        out[h:].mul_(float(scale))
         if h:
-            out[0] = 1.0
+            out[0] = 1.0 / scale
         if h > 1:
-            torch.mul(X.T, 1.0 / float(np.sqrt(d)), out=out[1:h])
-        return out
+            out[1:h] = X.T * (1.0 / (scale * float(np.sqrt(d))))
+        return out, scale
 
     def weigh(self, A: Any, weight: Array) -> Any:
         """Columns times the square roots of weights, in work space."""
         out = self._space("weighted", *A.shape)
         return self.torch.mul(A, self.array(np.sqrt(weight)[None]), out=out)
 
-    def add_square(self, C: Any, t: int, A: Any) -> None:
+    def add_square(self, C: Any, t: int, A: Any, factor: float) -> None:
         """Lower triangle in blocks of rows, accumulated by the product itself."""
         Q = A.shape[0]
         width = max(192, -(-Q // 4))
         for start in range(0, Q, width):
             stop = min(start + width, Q)
-            self._accumulate(C[t, start:stop, :stop], A[start:stop], A[:stop])
+            self._accumulate(C[t, start:stop, :stop], A[start:stop], A[:stop], factor)
 
-    def add_cross(self, C: Any, A: Any, B: Any) -> None:
-        """C += A B'."""
-        self._accumulate(C, A, B)
+    def add_cross(self, C: Any, A: Any, B: Any, factor: float) -> None:
+        """C += factor A B'."""
+        self._accumulate(C, A, B, factor)
 
-    def _accumulate(self, C: Any, A: Any, B: Any) -> None:
+    def _accumulate(self, C: Any, A: Any, B: Any, factor: float) -> None:
         if A.dtype == C.dtype:
-            C.addmm_(A, B.T)
+            C.addmm_(A, B.T, alpha=factor)
         else:
-            C.add_(A @ B.T)
+            C.add_(A @ B.T, alpha=factor)
 
     def add_slope(
-        self, slope: Any, Phi: Any, R: Any, A: Array, residual: Array, mu: Array, rows: Any
+        self, slope: Any, Phi: Any, R: Any, A: Any, residual: Any, mu: Array, rows: Any
     ) -> Any:
         """In place: R becomes mu residual - A R."""
         if rows is not None:
             return super().add_slope(slope, Phi, R, A, residual, mu, rows)
-        R.mul_(self.array(-A[None])).addmm_(self.array(mu[:, None]), self.array(residual[None]))
-        R = R.to(slope.dtype)
+        R.mul_(-A).addmm_(self.array(mu[:, None]), residual)
         slope.addcmul_(Phi[0::2], R[1::2])
         return slope.addcmul_(Phi[1::2], R[0::2], value=-1.0)
+
+    def inverse(self, L: Array) -> Any:
+        """(L L')^-1 on the device."""
+        lower = self.torch.as_tensor(np.ascontiguousarray(L), device=self.device)
+        return self.torch.cholesky_inverse(lower).to(self.dtype)
+
+    def eliminate(
+        self, S: Any, r: Array, keep: tuple[slice, slice], drop: NDArray[np.intp]
+    ) -> tuple[Any, Array, float]:
+        """Schur complement of `keep` after `drop` on the device; a small one comes to memory."""
+        torch = self.torch
+        index = torch.as_tensor(drop, device=self.device)
+        kept = torch.cat([torch.arange(k.start, k.stop, device=self.device) for k in keep])
+        rows = S[index]
+        L, info = torch.linalg.cholesky_ex(rows[:, index])
+        target = torch.as_tensor(r, device=self.device)
+        right = torch.cat([rows[:, kept], target[index, None]], dim=1)
+        B = torch.linalg.solve_triangular(L, right, upper=False)
+        v, B = B[:, -1], B[:, :-1]
+        reduced = S[kept][:, kept].addmm_(B.T, B, alpha=-1.0)
+        vector = torch.cat([target[kept] - v @ B, (v @ v)[None], info[None].to(v.dtype)])
+        *new_r, quadratic, failed = self.host(vector)
+        if failed:
+            raise np.linalg.LinAlgError("not positive definite")
+        if len(reduced) <= ON_HOST:
+            reduced = self.host(reduced)
+        return reduced, np.array(new_r), float(quadratic)
 
     def host(self, values: Any) -> Array:
         """Copy to memory through page-locked space, as float64."""

@@ -24,14 +24,14 @@ def times_transposed(A: Array, B: Array) -> Array:
     return dgemm(1.0, B.T, A.T, trans_a=1).T
 
 
-def add_times_transposed(C: Array, A: Array, B: Array) -> None:
-    """C += A B' in place; C (p, q), A (p, n), B (q, n), all row-ordered."""
-    dgemm(1.0, B.T, A.T, beta=1.0, c=C.T, trans_a=1, overwrite_c=1)
+def add_times_transposed(C: Array, A: Array, B: Array, factor: float = 1.0) -> None:
+    """C += factor A B' in place; C (p, q), A (p, n), B (q, n), all row-ordered."""
+    dgemm(factor, B.T, A.T, beta=1.0, c=C.T, trans_a=1, overwrite_c=1)
 
 
-def add_square(C: Array, A: Array) -> None:
-    """C += A A' in place, lower triangle only; C (p, p), A (p, n), row-ordered."""
-    dsyrk(1.0, A.T, beta=1.0, c=C.T, trans=1, overwrite_c=1)
+def add_square(C: Array, A: Array, factor: float = 1.0) -> None:
+    """C += factor A A' in place, lower triangle only; C (p, p), A (p, n), row-ordered."""
+    dsyrk(factor, A.T, beta=1.0, c=C.T, trans=1, overwrite_c=1)
 
 
 def subtract_inner(C: Array, B: Array) -> None:

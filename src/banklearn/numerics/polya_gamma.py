@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 FAR = 25.0
 #: From this shape on the library's approximation by a saddle point is accurate.
 LARGE = 8.0
+#: The library refuses shapes below about 1e-4.
+TINY = 1e-3
 
 
 def draw_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) -> Array:
@@ -41,9 +43,21 @@ def draw_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) -> Arr
         rest = shape[small] - whole
         w[small] = 0.0
         for part, method in ((whole, "devroye"), (rest, "gamma")):
-            rows = small[part > 0]
+            drawn = part > TINY
+            rows = small[drawn]
             if len(rows):
-                w[rows] += random_polyagamma(
-                    part[part > 0], z[rows], method=method, random_state=rng
-                )
+                w[rows] += random_polyagamma(part[drawn], z[rows], method=method, random_state=rng)
+        tiny = (rest > 0) & (rest <= TINY)
+        if tiny.any():
+            w[small[tiny]] += _gamma_series(rest[tiny], z[small[tiny]], rng)
     return w
+
+
+def _gamma_series(shape: Array, tilt: Array, rng: np.random.Generator, terms: int = 200) -> Array:
+    """The first terms of the sum of gamma variables that defines PG, the others by their mean."""
+    k = np.arange(1, terms + 1) - 0.5
+    scale = 1.0 / (2.0 * (np.pi**2 * k**2 + 0.25 * tilt[:, None] ** 2))
+    drawn = (rng.gamma(np.broadcast_to(shape[:, None], scale.shape)) * scale).sum(axis=1)
+    rest = 0.25 * np.tanh(0.5 * tilt) / np.maximum(0.5 * tilt, 1e-300)
+    rest = np.where(tilt > 1e-8, rest, 0.25) - scale.sum(axis=1)
+    return np.asarray(drawn + shape * rest)

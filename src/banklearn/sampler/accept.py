@@ -8,7 +8,9 @@ O(M^3) in matrix products per sweep.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,9 @@ from banklearn.numerics.blas import cholesky_lower, mirror, solve_lower, subtrac
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+#: (S, r, kept columns, dropped columns) to (Schur complement, its vector, quadratic form).
+Eliminate = Callable[[Any, Array, tuple[slice, slice], NDArray[np.intp]], tuple[Any, Array, float]]
 
 #: Below this many frequencies the compiled version takes over.
 SMALL = 16
@@ -49,17 +54,22 @@ def accept_in_turn(
     a_n and rest.
     """
     M = len(log_u)
-    S = gram.G.copy()
-    diagonal = np.arange(S.shape[1])
-    S[:, diagonal, diagonal] += lam
+    eliminate = getattr(gram.ops, "eliminate", None)
+    if eliminate is None:
+        S = gram.in_memory().G.copy()
+        diagonal = np.arange(S.shape[1])
+        S[:, diagonal, diagonal] += lam
+    else:
+        S = gram.G.clone()
+        S.diagonal(dim1=1, dim2=2).add_(lam)
     accepted = np.zeros(M, dtype=bool)
     gain = np.zeros(2)
-    _halve(list(S), list(gram.r), rest, a_n, log_u, accepted, gain, h)
+    _halve(list(S), list(gram.r), rest, a_n, log_u, accepted, gain, h, eliminate)
     return Decisions(accepted, float(gain[0]), bool(gain[1]))
 
 
 def _halve(
-    S: list[Array],
+    S: list[Any],
     r: list[Array],
     rest: float,
     a_n: float,
@@ -67,8 +77,12 @@ def _halve(
     accepted: Bools,
     gain: Array,
     h: int,
+    on_device: Eliminate | None,
 ) -> None:
-    """Decide the frequencies of S, columns [h always in | 2m current | 2m proposed]."""
+    """Decide the frequencies of S, columns [h always in | 2m current | 2m proposed].
+
+    on_device eliminates columns of matrices that are not in memory.
+    """
     m = len(log_u)
     if m <= SMALL and h == 0:
         from banklearn.numerics import _compiled
@@ -86,14 +100,27 @@ def _halve(
         newS, newr, half_quadratic = [], [], 0.0
         try:
             for S_t, r_t in zip(S, r, strict=True):
-                reduced, reduced_r, quadratic = _eliminate(S_t, r_t, keep, drop)
+                eliminate: Eliminate = _eliminate
+                if on_device is not None and not isinstance(S_t, np.ndarray):
+                    eliminate = on_device
+                reduced, reduced_r, quadratic = eliminate(S_t, r_t, keep, drop)
                 newS.append(reduced)
                 newr.append(reduced_r)
                 half_quadratic += 0.5 * quadratic
         except np.linalg.LinAlgError:
             gain[1] = 1.0
             continue
-        _halve(newS, newr, rest - half_quadratic, a_n, log_u[lo:hi], accepted[lo:hi], gain, 0)
+        _halve(
+            newS,
+            newr,
+            rest - half_quadratic,
+            a_n,
+            log_u[lo:hi],
+            accepted[lo:hi],
+            gain,
+            0,
+            on_device,
+        )
 
 
 def _eliminate(

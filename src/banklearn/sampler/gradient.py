@@ -18,8 +18,7 @@ from banklearn.gram import GradientSum, Gram, GramSum, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend
 from banklearn.model.joint import State
-from banklearn.numerics.blas import inverse_from_cholesky
-from banklearn.numerics.linalg import JitterCount
+from banklearn.numerics.linalg import JitterCount, cholesky
 from banklearn.sampler import precision
 from banklearn.sampler.precision import Solved
 
@@ -70,7 +69,7 @@ class Target:
         self.engine, self.likelihood, self.trend = engine, likelihood, trend
         self.working, self.count, self.lam = working, count, state.lam
         self.centre = state.mu[state.Z]
-        self.root = np.linalg.cholesky(state.Sigma)[state.Z]
+        self.root = np.stack([cholesky(Sigma) for Sigma in state.Sigma])[state.Z]
 
     def unwhiten(self, V: Array) -> Array:
         """W = mu + L V."""
@@ -78,7 +77,7 @@ class Target:
 
     def whiten(self, W: Array) -> Array:
         """V = L^-1 (W - mu)."""
-        return np.linalg.solve(self.root, (W - self.centre)[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(self.root, (W - self.centre)[..., None])[..., 0])
 
     def point(self, V: Array) -> Point:
         """Evidence and gradient at a new place: two passes over the data."""
@@ -89,10 +88,10 @@ class Target:
 
     def known(self, V: Array, W: Array, gram: Gram, solved: Solved) -> Point:
         """The gradient at a place whose statistic is known: one pass."""
-        inverse = [inverse_from_cholesky(s.L) for s in solved.solutions]
+        L = [s.L for s in solved.solutions]
         mu_n = [s.mu_n for s in solved.solutions]
         factor = self.likelihood.residual_factor(gram, solved.solutions)
-        slope = self.engine.sum(GradientSum(W, self.trend, self.working, inverse, mu_n, factor))
+        slope = self.engine.sum(GradientSum(W, self.trend, self.working, L, mu_n, factor))
         return Point(V, W, gram, solved, np.einsum("jab,ja->jb", self.root, slope))
 
 
