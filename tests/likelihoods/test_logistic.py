@@ -256,8 +256,10 @@ def test_a_chain_starts_near_the_mode_of_its_weights():
         for t, (rows, label, weight) in enumerate(problem.tasks()):
             b, _ = mode(problem.features()[rows].T, np.zeros(len(rows)), label, lam, weight)
 
-            def height(b, rows=rows, label=label, weight=weight):
-                f = problem.features()[rows] @ b
+            Phi = problem.features()[rows]
+
+            def height(b, label=label, weight=weight, lam=lam, Phi=Phi):
+                f = Phi @ b
                 return weight @ log_sigmoid(np.where(label > 0, f, -f)) - 0.5 * lam * b @ b
 
             assert height(b) - height(beta[t]) < 1.0

@@ -66,7 +66,7 @@ def test_the_mode_is_the_optimiser_s(k):
 
 def test_the_compiled_pair_is_the_likelihood_with_its_derivatives():
     for seed in range(20):
-        columns, offset, y, lam, weight = make(seed)
+        columns, offset, y, _, weight = make(seed)
         w = np.ones(len(y)) if weight is None else weight
         b = np.random.default_rng(seed).standard_normal(2)
         value, *rest = _compiled.logistic_pair(*columns, offset, y, w, *b)

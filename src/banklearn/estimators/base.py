@@ -253,7 +253,7 @@ class BankBase(BaseEstimator):
                     self.n_frequencies,
                     model.prior.d,
                     start.scale,
-                    start.lam,
+                    model.likelihood.start_lam(start.lam),
                     model.prior.alpha_shape / model.prior.alpha_rate,
                     streams,
                 )

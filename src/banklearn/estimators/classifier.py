@@ -117,8 +117,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         check_classification_targets(y)
         weight = self._check_weight(sample_weight, X)
         if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
-            weight = by_class if weight is None else weight * by_class
+            weight = self._weigh_classes(y, weight)
         if weight is not None and not weight.all():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -142,6 +141,27 @@ class BankClassifier(ClassifierMixin, BankBase):
         )
         return self
 
+    def _weigh_classes(self, y: Any, weight: Array | None) -> Array:
+        """Sample weights times class weights; "balanced" counts a row of weight w as w rows."""
+        by_class = self.class_weight
+        if isinstance(by_class, str) and by_class == "balanced":
+            codes = np.unique(y, return_inverse=True)[1]
+            count = np.bincount(codes, weights=weight).astype(np.float64)
+            share = count.sum() / np.maximum(np.count_nonzero(count) * count, np.finfo(float).tiny)
+            factor = share[codes]
+        else:
+            factor = np.asarray(compute_sample_weight(by_class, y), dtype=np.float64)
+        if not (np.isfinite(factor).all() and (factor >= 0).all()):
+            raise ValueError(
+                f"class_weight must hold finite weights of at least zero, but is {by_class!r}."
+            )
+        product = factor if weight is None else np.where(weight > 0, weight * factor, 0.0)
+        if not product.any():
+            raise ValueError(
+                "class_weight and sample_weight leave no row with a weight above zero."
+            )
+        return product
+
     def _stick(self, codes: NDArray[np.intp], weight: Array | None) -> NDArray[np.intp]:
         """Classes in stick order: most frequent first; of two classes the second comes first."""
         if len(self.classes_) == 2:
@@ -164,7 +184,8 @@ class BankClassifier(ClassifierMixin, BankBase):
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        p = self.predict_proba(X)
+        return self.classes_[np.argmax(p, axis=1)]
 
     def decision_function(self, X: Any) -> Array:
         """Log odds of the second class (n,), or log probabilities of all classes (n, C)."""

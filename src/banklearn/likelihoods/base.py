@@ -27,6 +27,10 @@ class Likelihood(Protocol):
         """What stands for y where the starting point is chosen by regression."""
         ...
 
+    def start_lam(self, lam: float) -> float:
+        """Where lam starts, given the best one of that regression."""
+        ...
+
     def working(self, beta: Array | None, streams: Streams, sweep: int) -> WorkingFunction:
         """Row weights and targets of a block in this sweep; beta (T, P): the current weights."""
         ...

@@ -34,6 +34,10 @@ class Gaussian:
         """The target itself."""
         return y
 
+    def start_lam(self, lam: float) -> float:
+        """The same: it was this regression."""
+        return lam
+
     def working(self, beta: Array | None, streams: Streams, sweep: int) -> WorkingFunction:
         """Sample weights and targets as they are."""
         return _working

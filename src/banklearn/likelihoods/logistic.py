@@ -84,6 +84,10 @@ class Logistic:
         mean, std = mean_and_std(first[:, None], weight)
         return np.asarray((first - mean) / np.maximum(std, 1e-12))
 
+    def start_lam(self, lam: float) -> float:
+        """Log odds with a prior deviation between 1 and 30: lam is in other units there."""
+        return min(max(lam, 1e-3), 1.0)
+
     def working(self, beta: Array | None, streams: Streams, sweep: int) -> WorkingFunction:
         """w_i | beta ~ PG(weight_i, f_t(x_i)), targets (label - 1/2) weight_i / w_i."""
         assert beta is not None
