@@ -1,0 +1,81 @@
+"""Effective sample sizes against processes whose autocorrelation is known."""
+
+import numpy as np
+import pytest
+
+from banklearn.posterior.diagnostics import (
+    autocovariance,
+    effective_sample_size,
+    r_hat,
+    split,
+    standard_error,
+)
+from helpers import close
+
+
+def autoregression(phi, n, m=4, seed=0):
+    """m stationary AR(1) chains of unit variance."""
+    rng = np.random.default_rng(seed)
+    x = np.empty((m, n))
+    x[:, 0] = rng.standard_normal(m)
+    for i in range(1, n):
+        x[:, i] = phi * x[:, i - 1] + np.sqrt(1 - phi**2) * rng.standard_normal(m)
+    return x
+
+
+@pytest.mark.parametrize("phi", [-0.5, 0.0, 0.5, 0.9, 0.97])
+def test_the_effective_size_of_an_autoregression(phi):
+    n, m = 20_000, 4
+    expected = m * n * (1 - phi) / (1 + phi)
+    sizes = [effective_sample_size(autoregression(phi, n, m, seed)) for seed in range(5)]
+    close(np.mean(sizes), expected, 0.1)
+
+
+def test_the_standard_error_is_that_of_the_mean():
+    chains = [autoregression(0.8, 2000, 2, seed) for seed in range(200)]
+    errors = [standard_error(x) for x in chains]
+    close(np.std([x.mean() for x in chains]), np.mean(errors), 0.15)
+
+
+def test_chains_that_agree_have_r_hat_one():
+    x = autoregression(0.5, 5000)
+    close(r_hat(x), 1.0, 0.005)
+    assert r_hat(x + np.array([[0.0], [0.0], [0.0], [2.0]])) > 1.2
+    drifting = x + np.linspace(0, 3, 5000)
+    assert r_hat(drifting) > 1.2
+    assert effective_sample_size(drifting) < 100
+
+
+def test_r_hat_by_its_formula():
+    x = np.array([[1.0, 2.0, 4.0, 3.0], [2.0, 5.0, 1.0, 0.0]])
+    halves = split(x)
+    np.testing.assert_array_equal(halves, [[1, 2], [2, 5], [4, 3], [1, 0]])
+    within = np.mean([0.5, 4.5, 0.5, 0.5])
+    between = np.var([1.5, 3.5, 3.5, 0.5], ddof=1)
+    close(r_hat(x), np.sqrt((within / 2 + between) / within), 1e-12)
+
+
+def test_autocovariances_are_sums_of_products():
+    x = np.random.default_rng(0).standard_normal((2, 11))
+    found = autocovariance(x)
+    for chain, row in zip(x, found, strict=True):
+        c = chain - chain.mean()
+        close(row, [np.sum(c[: 11 - k] * c[k:]) / 11 for k in range(11)], 1e-10, 1e-12)
+
+
+def test_one_chain_may_be_a_vector():
+    x = autoregression(0.5, 500, 1)
+    assert effective_sample_size(x[0]) == effective_sample_size(x)
+
+
+@pytest.mark.parametrize("f", [effective_sample_size, r_hat])
+def test_a_constant_has_none(f):
+    assert np.isnan(f(np.ones((2, 10))))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"), [(np.ones(3), "At least 4"), (np.ones((2, 2, 9)), "shape")]
+)
+def test_what_has_no_answer_gets_a_sentence(values, words):
+    with pytest.raises(ValueError, match=words):
+        effective_sample_size(values)
