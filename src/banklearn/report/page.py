@@ -5,9 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from banklearn.report import classes
 from banklearn.report.style import CSS
 from banklearn.report.svg import inline_svg
-from banklearn.report.words import NONE, number, percent, sentences
+from banklearn.report.words import NONE, kernel_sentences, number, percent, sentences
 from banklearn.viz.kernel import KernelDisplay
 from banklearn.viz.prediction import PredictionIntervalDisplay
 from banklearn.viz.spectrum import SpectralDensityDisplay
@@ -26,11 +27,11 @@ SCORES = (
 def render(summary: dict[str, Any]) -> str:
     """The HTML page of a summary: no scripts, no fonts, nothing to load from elsewhere."""
     sections = [
-        ("What was learned", _list(sentences(summary))),
+        ("What was learned", _list(_sentences(summary))),
         ("Scores on rows kept out of the fit", _scores(summary)),
         ("The learned kernel", _kernel(summary)),
         ("The spectral density", _spectrum(summary)),
-        ("Predicted and observed", _predictions(summary)),
+        _outcome(summary),
         ("How the chains went", _traces(summary)),
         ("The data", _data(summary)),
         ("How to reproduce this", _reproduce(summary)),
@@ -46,6 +47,24 @@ def render(summary: dict[str, Any]) -> str:
         f"<title>{title}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
         f"<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
     )
+
+
+def _classifies(summary: dict[str, Any]) -> bool:
+    return bool(summary.get("task") == "classification")
+
+
+def _sentences(summary: dict[str, Any]) -> list[str]:
+    if _classifies(summary):
+        return [*classes.class_sentences(summary), *kernel_sentences(summary)]
+    return sentences(summary)
+
+
+def _outcome(summary: dict[str, Any]) -> tuple[str, str]:
+    if not _classifies(summary):
+        return "Predicted and observed", _predictions(summary)
+    figure = f"<figure>{classes.reliability_svg(summary)}<figcaption>{classes.caption()}"
+    table = _table(*classes.confusion_table(summary))
+    return "Probabilities and decisions", f"{figure}</figcaption></figure>{table}"
 
 
 def _list(items: list[str]) -> str:
@@ -72,15 +91,19 @@ def _figure(svg: str, caption: str) -> str:
 
 
 def _scores(summary: dict[str, Any]) -> str:
+    columns = classes.SCORES if _classifies(summary) else SCORES
     rows = [
-        [name, *(write(values[key]) if key in values else NONE for key, _, write in SCORES)]
+        [name, *(write(values[key]) if key in values else NONE for key, _, write in columns)]
         for name, values in summary["scores"].items()
     ]
+    table = _table(["", *(head for _, head, _ in columns)], rows)
+    if _classifies(summary):
+        return table + "<p>Log loss and calibration error are better when smaller.</p>"
     note = (
         f"Intervals are the central {100 * summary['interval']:.0f} % of the predictive law. "
         "A higher log density is better; the other errors and widths are better when smaller."
     )
-    return _table(["", *(head for _, head, _ in SCORES)], rows) + f"<p>{escape(note)}</p>"
+    return table + f"<p>{escape(note)}</p>"
 
 
 def _kernel(summary: dict[str, Any]) -> str:
@@ -130,23 +153,28 @@ def _traces(summary: dict[str, Any]) -> str:
     svg = inline_svg(display.plot, "Traces of the chains", "traces", (5.8, 6.8), rows=rows)
     caption = (
         "Chains that have forgotten where they started wander around the same level after the "
-        "warm-up. Log evidence during a warm-up on part of the rows is on another scale."
+        "warm-up. During a warm-up on part of the rows the first curve is on another scale."
     )
     return _figure(svg, caption)
 
 
 def _data(summary: dict[str, Any]) -> str:
     data = summary["data"]
-    low, high = data["test_range"]
-    rows = [
-        ["rows in the fit (sum of weights)", f"{data['training_rows']:g}"],
-        ["rows kept out", str(data["test_rows"])],
+    inputs = [
         ["inputs", ", ".join(i["name"] for i in summary["inputs"])],
         [
             "inputs that do not vary",
             ", ".join(i["name"] for i in summary["inputs"] if not i["varies"]) or "none",
         ],
         ["scaling of inputs", summary["scaling"]],
+    ]
+    if _classifies(summary):
+        return _table(["", "value"], [*classes.data_rows(summary), *inputs])
+    low, high = data["test_range"]
+    rows = [
+        ["rows in the fit (sum of weights)", f"{data['training_rows']:g}"],
+        ["rows kept out", str(data["test_rows"])],
+        *inputs,
         [f"{summary['target']} in the fit", _mean_std(data["training_mean"], data["training_std"])],
         [f"{summary['target']} kept out", _mean_std(data["test_mean"], data["test_std"])],
         [f"range of {summary['target']} kept out", f"{number(low)} to {number(high)}"],

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn._version import __version__
+from banklearn.report.classes import summarise_classes
 from banklearn.report.scores import bank_scores, rival_scores
 from banklearn.viz.marginal import Marginal, along, fitted_kernel, input_names
 from banklearn.viz.trace import chain_traces
@@ -33,24 +34,24 @@ def summarise(
     title: str = "Kernel learning report",
     target: str = "target",
 ) -> dict[str, Any]:
-    """What a fitted regressor learned and how it does on rows that it has not seen.
+    """What a fitted estimator learned and how it does on rows that it has not seen.
 
     Parameters
     ----------
-    estimator : fitted BankRegressor
+    estimator : fitted BankRegressor or BankClassifier
     X_test, y_test : rows kept out of the fit.
-    baseline : fitted regressor to compare with, for example RKSRegressor; None for none.
+    baseline : fitted estimator to compare with, for example RKSRegressor; None for none.
     feature : input along which kernel and spectral density are drawn; None takes the one along
         which the kernel falls fastest.
     names : names of the inputs; None takes those of the training table.
     title, target : words for the page's head and for what is predicted.
     """
-    if not hasattr(estimator, "predict_interval"):
+    classifier = hasattr(estimator, "predict_proba_interval")
+    if not classifier and not hasattr(estimator, "predict_interval"):
         raise TypeError(
-            f"summarise reports on regressors with predict_interval; {type(estimator).__name__} "
-            "has none."
+            "summarise reports on estimators with predict_interval or predict_proba_interval; "
+            f"{type(estimator).__name__} has neither."
         )
-    y = np.asarray(y_test, dtype=float)
     learned = fitted_kernel(estimator)
     names = input_names(estimator) if names is None else list(names)
     parts = {
@@ -60,27 +61,38 @@ def summarise(
     }
     half = {i: _half_lag(part) for i, part in parts.items()}
     shown = _fastest(parts, half) if feature is None else _index(feature, names)
-    lower, upper = estimator.predict_interval(X_test, INTERVAL)
-    scores = {type(estimator).__name__: bank_scores(estimator, X_test, y, INTERVAL)}
-    if baseline is not None:
-        scores[type(baseline).__name__] = rival_scores(baseline, X_test, y, INTERVAL)
+    special = summarise_classes if classifier else _regression
     return {
         "title": title,
         "target": target,
         "interval": INTERVAL,
         "band": BAND,
-        "scores": scores,
         "inputs": [_input(name, half.get(i), parts.get(i)) for i, name in enumerate(names)],
         "scaling": learned.scaling.kind,
         "kernel": _kernel(parts[shown]),
         "spectrum": _spectrum(parts[shown], marginal=len(parts) > 1),
         "chains": [_plain(chain) for chain in chain_traces(estimator)],
         "components": _spread([len(draw.pi) - 1 for draw in estimator.draws_]),
+        "reproduce": _reproduce(estimator, baseline),
+        **special(estimator, X_test, y_test, baseline),
+    }
+
+
+def _regression(estimator: Any, X: Any, y_test: Any, baseline: Any) -> dict[str, Any]:
+    """The part of a summary that only regressors have."""
+    y = np.asarray(y_test, dtype=float)
+    lower, upper = estimator.predict_interval(X, INTERVAL)
+    scores = {type(estimator).__name__: bank_scores(estimator, X, y, INTERVAL)}
+    if baseline is not None:
+        scores[type(baseline).__name__] = rival_scores(baseline, X, y, INTERVAL)
+    return {
+        "task": "regression",
+        "scores": scores,
         "noise_std": _spread(
             estimator.target_scaling_.scale * np.sqrt([draw.noise for draw in estimator.draws_])
         ),
         "predictions": _plain(
-            {"observed": y, "predicted": estimator.predict(X_test), "lower": lower, "upper": upper}
+            {"observed": y, "predicted": estimator.predict(X), "lower": lower, "upper": upper}
         ),
         "data": {
             "training_rows": float(estimator.draws_[0].dof - 2.0 * estimator.a0),
@@ -91,7 +103,6 @@ def summarise(
             "test_std": float(y.std()),
             "test_range": [float(y.min()), float(y.max())],
         },
-        "reproduce": _reproduce(estimator, baseline),
     }
 
 

@@ -30,9 +30,13 @@ def sentences(summary: dict[str, Any]) -> list[str]:
         *_comparison(summary),
         _intervals(summary),
         _noise(summary),
-        _kernel(summary),
-        _components(summary),
+        *kernel_sentences(summary),
     ]
+
+
+def kernel_sentences(summary: dict[str, Any]) -> list[str]:
+    """What was learned about the kernel."""
+    return [_kernel(summary), _components(summary)]
 
 
 def _comparison(summary: dict[str, Any]) -> list[str]:

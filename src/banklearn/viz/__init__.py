@@ -7,12 +7,16 @@ arrays, so that a saved summary can be drawn again. After ``plot`` the attribute
 
 from banklearn.viz.kernel import KernelDisplay
 from banklearn.viz.prediction import PredictionIntervalDisplay
+from banklearn.viz.reliability import ReliabilityDisplay
 from banklearn.viz.spectrum import SpectralDensityDisplay
+from banklearn.viz.surface import DecisionSurfaceDisplay
 from banklearn.viz.trace import TraceDisplay
 
 __all__ = [
+    "DecisionSurfaceDisplay",
     "KernelDisplay",
     "PredictionIntervalDisplay",
+    "ReliabilityDisplay",
     "SpectralDensityDisplay",
     "TraceDisplay",
 ]
