@@ -131,7 +131,7 @@ def agreement(N: int = 20_000, d: int = 10, M: int = 96) -> dict[str, float]:
                 engine, likelihood, "constant", chain.state, working, JitterCount()
             )
             slopes.append(target.point(target.whiten(chain.state.W)).slope)
-            grams.append(gram.G)
+            grams.append(gram.in_memory())
             for i in range(1, 4):
                 chain, _ = sweep.step(chain, engine, model, sweep.Tuning(), STREAMS, i)
             ends.append(chain.state.W)

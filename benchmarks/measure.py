@@ -18,6 +18,7 @@ import scipy
 from threadpoolctl import threadpool_info
 
 from banklearn.engines import MemoryEngine
+from banklearn.engines.host import HostOps
 from banklearn.gram import Gram
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
@@ -163,7 +164,7 @@ def extended_gram(X: np.ndarray, y: np.ndarray, W: np.ndarray, W_star: np.ndarra
         Phi = feature_rows(X[part], both, TREND, scale=1.0 / np.sqrt(len(W)))
         add_square(G, Phi)
         r += Phi @ y[part]
-    return Gram(mirror(G)[None], r[None], np.array([y @ y]), np.array([float(len(y))]))
+    return Gram(mirror(G)[None], r[None], np.array([y @ y]), np.array([float(len(y))]), HostOps())
 
 
 def child(script: str, *arguments: object, source: Path | None = None) -> dict[str, Any]:

@@ -8,13 +8,15 @@ written once; an engine brings the operations (:class:`Ops`) for the arrays it h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, trend_columns
+from banklearn.numerics.linalg import JitterCount
 
 Array = NDArray[np.float64]
 
@@ -113,12 +115,16 @@ class Ops(Protocol):
         """C with both triangles, from its lower one."""
         ...
 
-    def extend(self, known: Array, cross: Any, square: Any) -> Any:
+    def extend(self, known: Any, cross: Any, square: Any) -> Any:
         """[[known, cross'], [cross, square]]; square is known by its lower triangle."""
         ...
 
-    def select(self, C: Any, columns: NDArray[np.intp]) -> Array:
-        """Some rows and the same columns of a matrix, in memory."""
+    def select(self, C: Any, columns: NDArray[np.intp]) -> Any:
+        """Some rows and the same columns of matrices C (T, Q, Q)."""
+        ...
+
+    def ridge(self, G: Any, r: Array, lam: float, count: JitterCount) -> Ridge:
+        """The factored equations G + lam I, in memory."""
         ...
 
 
@@ -126,31 +132,26 @@ class Ops(Protocol):
 class Gram:
     """G (T, Q, Q), r (T, Q), tt (T,), n (T,) for T tasks.
 
-    G is in memory unless ops is given: an extended statistic may stay where it was summed, since
-    only a part of it is ever needed elsewhere.
+    G stays where it was summed; ops is how to work on it there.
     """
 
     G: Any
     r: Array
     tt: Array
     n: Array
-    ops: Ops | None = None
+    ops: Ops
 
-    def in_memory(self) -> Gram:
-        """The same with G in memory."""
-        if self.ops is None:
-            return self
-        return Gram(self.ops.host(self.G), self.r, self.tt, self.n)
+    def in_memory(self) -> Array:
+        """G as a NumPy array."""
+        return self.ops.host(self.G)
 
     def select(self, columns: NDArray[np.intp]) -> Gram:
-        """The statistic of some of the columns, in the given order, in memory."""
-        if self.ops is not None:
-            parts = [self.ops.select(self.G[t, :, :], columns) for t in range(len(self.r))]
-            return Gram(np.stack(parts), self.r[:, columns], self.tt, self.n)
-        G = np.empty((len(self.G), len(columns), len(columns)))
-        for t in range(len(G)):
-            np.take(self.G[t, columns], columns, axis=1, out=G[t])
-        return Gram(G, self.r[:, columns], self.tt, self.n)
+        """The statistic of some of the columns, in the given order."""
+        return replace(self, G=self.ops.select(self.G, columns), r=self.r[:, columns])
+
+    def ridge(self, t: int, lam: float, count: JitterCount) -> Ridge:
+        """The factored equations of one task."""
+        return self.ops.ridge(self.G[t, ...], self.r[t], lam, count)
 
 
 def _latent(ops: Ops, Phi: Any, unit: float) -> Latent:
@@ -197,8 +198,7 @@ class GramSum:
     def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic from the accumulators."""
         G, r, scalars = total
-        out = Gram(ops.symmetric(G), ops.host(r), scalars[:, 0], scalars[:, 1], ops)
-        return out if self.current < len(self.W) else out.in_memory()
+        return Gram(ops.symmetric(G), ops.host(r), scalars[:, 0], scalars[:, 1], ops)
 
 
 class ProposalSum:
@@ -237,7 +237,7 @@ class ProposalSum:
 
     def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic of the columns [current | proposed]."""
-        G = ops.extend(self.known.G[0], total[0], total[1][0, ...])[None, ...]
+        G = ops.extend(self.known.G[0, ...], total[0], total[1][0, ...])[None, ...]
         r = np.concatenate([self.known.r, ops.host(total[2])[None]], axis=1)
         return Gram(G, r, self.known.tt, self.known.n, ops)
 

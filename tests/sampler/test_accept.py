@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from banklearn.engines.host import HostOps
 from banklearn.gram import Gram, GramSum, ProposalSum
 from banklearn.model.evidence import augmented_log_evidence, gaussian_log_evidence, ridge
 from banklearn.model.features import TRENDS, trend_columns
@@ -78,7 +79,7 @@ def several_tasks(problem, W_star, weights, targets):
     Phi[:, trend_columns(problem.trend, 2) :] *= np.sqrt(2)
     G = np.stack([Phi.T @ (a[:, None] * Phi) for a in weights])
     r = np.stack([Phi.T @ t for t in targets])
-    return Gram(G, r, np.zeros(len(G)), np.full(len(G), float(len(Phi))))
+    return Gram(G, r, np.zeros(len(G)), np.full(len(G), float(len(Phi))), HostOps())
 
 
 @pytest.mark.parametrize("trend", TRENDS)

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
 from banklearn.gram import BLOCK_ROWS, Block
+from banklearn.model.evidence import Ridge, ridge
 from banklearn.model.features import Trend
 from banklearn.numerics.blas import inverse_from_cholesky
+from banklearn.numerics.linalg import JitterCount
 
 Array = NDArray[np.float64]
 
@@ -109,19 +111,20 @@ class ArrayOps:
         """(L L')^-1, formed in memory."""
         return self.array(inverse_from_cholesky(L))
 
-    def select(self, C: Any, columns: NDArray[np.intp]) -> Array:
-        """Selected on the device, then moved."""
+    def select(self, C: Any, columns: NDArray[np.intp]) -> Any:
+        """Selected on the device."""
         index = self.xp.asarray(columns.astype(np.int64), device=self.device)
-        return self.host(self.xp.take(self.xp.take(C, index, axis=0), index, axis=1))
+        return self.xp.take(self.xp.take(C, index, axis=1), index, axis=2)
 
-    def extend(self, known: Array, cross: Any, square: Any) -> Any:
+    def ridge(self, G: Any, r: Array, lam: float, count: JitterCount) -> Ridge:
+        """Factored in memory."""
+        return ridge(self.host(G), r, lam, count)
+
+    def extend(self, known: Any, cross: Any, square: Any) -> Any:
         """Put together on the device."""
         xp = self.xp
-        top = xp.asarray(known, dtype=xp.float64, device=self.device)
-        G = xp.concat(
-            [xp.concat([top, cross.T], axis=1), xp.concat([cross, square], axis=1)], axis=0
-        )
-        return self.symmetric(G[None, ...])[0, ...]
+        top, bottom = xp.concat([known, cross.T], axis=1), xp.concat([cross, square], axis=1)
+        return self.symmetric(xp.concat([top, bottom], axis=0)[None, ...])[0, ...]
 
     def symmetric(self, C: Any) -> Any:
         """Both triangles."""

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.model.evidence import Ridge, ridge
 from banklearn.model.features import Trend, feature_rows, trend_columns
 from banklearn.numerics import blas
+from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.scratch import scratch
 
 Array = NDArray[np.float64]
@@ -76,7 +78,14 @@ class HostOps:
 
     def select(self, C: Array, columns: NDArray[np.intp]) -> Array:
         """Rows first, which are contiguous."""
-        return np.take(C[columns], columns, axis=1)
+        out = np.empty((len(C), len(columns), len(columns)))
+        for t in range(len(C)):
+            np.take(C[t, columns], columns, axis=1, out=out[t])
+        return out
+
+    def ridge(self, G: Array, r: Array, lam: float, count: JitterCount) -> Ridge:
+        """Cholesky, with a ladder of jitter where it fails."""
+        return ridge(G, r, lam, count)
 
     def extend(self, known: Array, cross: Array, square: Array) -> Array:
         """One matrix from its parts."""

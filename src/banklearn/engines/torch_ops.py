@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.device import ArrayOps
+from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, trend_columns
+from banklearn.numerics.linalg import JitterCount
 
 Array = NDArray[np.float64]
 
@@ -25,6 +27,7 @@ class TorchOps(ArrayOps):
 
         self.torch = torch
         self._work: dict[str, Any] = {}
+        self._frequencies: dict[int, tuple[Array, Any]] = {}
 
     def _space(self, name: str, rows: int, columns: int) -> Any:
         """Work space that the next call with the same name overwrites."""
@@ -33,6 +36,16 @@ class TorchOps(ArrayOps):
             flat = self.torch.empty(rows * columns, dtype=self.dtype, device=self.device)
             self._work[name] = flat
         return flat[: rows * columns].view(rows, columns)
+
+    def _moved(self, W: Array, dtype: Any) -> Any:
+        """Frequencies on the device, moved once for all blocks of a sum."""
+        known = self._frequencies.get(id(W))
+        if known is None or known[0] is not W:
+            if len(self._frequencies) >= 4:
+                self._frequencies.clear()
+            tensor = self.torch.from_numpy(np.ascontiguousarray(W))
+            known = self._frequencies[id(W)] = (W, tensor.to(self.device).to(dtype))
+        return known[1]
 
     def features(
         self, X: Any, W: Array, trend: Trend, scale: float, name: str
@@ -45,7 +58,7 @@ class TorchOps(ArrayOps):
         n, d = X.shape
         h = trend_columns(trend, d)
         out = self._space(name, h + 2 * len(W), n)
-        U = torch.as_tensor(np.ascontiguousarray(W), device=self.device).to(X.dtype) @ X.T
+        U = self._moved(W, X.dtype) @ X.T
         U = U.to(self.dtype) if self.dtype != U.dtype else U
         torch.cos(U, out=out[h::2])
         torch.sin(U, out=out[h + 1 :: 2])
@@ -63,7 +76,7 @@ class TorchOps(ArrayOps):
     def add_square(self, C: Any, t: int, A: Any, factor: float) -> None:
         """Lower triangle in blocks of rows, accumulated by the product itself."""
         Q = A.shape[0]
-        width = max(192, -(-Q // 4))
+        width = max(128, -(-Q // 6))
         for start in range(0, Q, width):
             stop = min(start + width, Q)
             self._accumulate(C[t, start:stop, :stop], A[start:stop], A[:stop], factor)
@@ -92,6 +105,25 @@ class TorchOps(ArrayOps):
         """(L L')^-1 on the device."""
         lower = self.torch.as_tensor(np.ascontiguousarray(L), device=self.device)
         return self.torch.cholesky_inverse(lower).to(self.dtype)
+
+    def ridge(self, G: Any, r: Array, lam: float, count: JitterCount) -> Ridge:
+        """Factored on the device; in memory, with jitter, where that fails."""
+        torch = self.torch
+        A = G.clone()
+        A.diagonal().add_(lam)
+        L, info = torch.linalg.cholesky_ex(A)
+        v = torch.linalg.solve_triangular(L, self.array(r[:, None]).to(L.dtype), upper=False)
+        factor = self.host(torch.cat([L, v], dim=1))
+        if int(info):
+            return super().ridge(G, r, lam, count)
+        return Ridge(np.ascontiguousarray(factor[:, :-1]), factor[:, -1].copy(), lam)
+
+    def array(self, values: Array) -> Any:
+        """Copy through page-locked memory, so that the device does not have to wait."""
+        tensor = self.torch.from_numpy(np.ascontiguousarray(values))
+        if self.device is not None and self.torch.device(self.device).type == "cuda":
+            tensor = tensor.pin_memory().to(self.device, non_blocking=True)
+        return tensor.to(self.dtype)
 
     def eliminate(
         self, S: Any, r: Array, keep: tuple[slice, slice], drop: NDArray[np.intp]

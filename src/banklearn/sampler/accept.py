@@ -56,7 +56,7 @@ def accept_in_turn(
     M = len(log_u)
     eliminate = getattr(gram.ops, "eliminate", None)
     if eliminate is None:
-        S = gram.in_memory().G.copy()
+        S = gram.in_memory().copy()
         diagonal = np.arange(S.shape[1])
         S[:, diagonal, diagonal] += lam
     else:

@@ -8,6 +8,7 @@ sampled without rejection, as by the local move.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,15 +70,17 @@ class Target:
         self.engine, self.likelihood, self.trend = engine, likelihood, trend
         self.working, self.count, self.lam = working, count, state.lam
         self.centre = state.mu[state.Z]
-        self.root = np.stack([cholesky(Sigma) for Sigma in state.Sigma])[state.Z]
+        self.root = [cholesky(Sigma) for Sigma in state.Sigma]
+        self.Z = state.Z
 
     def unwhiten(self, V: Array) -> Array:
         """W = mu + L V."""
-        return np.asarray(self.centre + np.einsum("jab,jb->ja", self.root, V))
+        return np.asarray(self.centre + self._by_component(V, self.root))
 
     def whiten(self, W: Array) -> Array:
         """V = L^-1 (W - mu)."""
-        return np.asarray(np.linalg.solve(self.root, (W - self.centre)[..., None])[..., 0])
+        inverse = [np.asarray(np.linalg.inv(L), dtype=np.float64) for L in self.root]
+        return self._by_component(W - self.centre, inverse)
 
     def point(self, V: Array) -> Point:
         """Evidence and gradient at a new place: two passes over the data."""
@@ -92,7 +95,15 @@ class Target:
         mu_n = [s.mu_n for s in solved.solutions]
         factor = self.likelihood.residual_factor(gram, solved.solutions)
         slope = self.engine.sum(GradientSum(W, self.trend, self.working, L, mu_n, factor))
-        return Point(V, W, gram, solved, np.einsum("jab,ja->jb", self.root, slope))
+        transposed = [L.T for L in self.root]
+        return Point(V, W, gram, solved, self._by_component(slope, transposed))
+
+    def _by_component(self, rows: Array, matrices: Sequence[Array]) -> Array:
+        """Each row times the matrix of its component."""
+        out = np.empty_like(rows)
+        for k, matrix in enumerate(matrices):
+            out[self.Z == k] = rows[self.Z == k] @ matrix.T
+        return out
 
 
 def rotate(V: Array, q: Array, angle: Array) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from banklearn.gram import Gram
 from banklearn.likelihoods.base import Likelihood
-from banklearn.model.evidence import Ridge, ridge
+from banklearn.model.evidence import Ridge
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 
@@ -25,7 +25,7 @@ class Solved:
 
 def solve(gram: Gram, lam: float, likelihood: Likelihood, count: JitterCount) -> Solved:
     """Factor and evaluate at lam."""
-    solutions = [ridge(gram.G[t], gram.r[t], lam, count) for t in range(len(gram.G))]
+    solutions = [gram.ridge(t, lam, count) for t in range(len(gram.r))]
     return Solved(lam, solutions, likelihood.log_evidence(gram, solutions))
 
 
