@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/user-guide.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/user-guide.md", "docs/classification.md"])
 def test_every_python_block_runs(name, repository: Path, tmp_path, monkeypatch):
     text = (repository / name).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
