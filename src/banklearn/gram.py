@@ -190,7 +190,7 @@ class GramSum:
         latent = _latent(ops, Phi[: self.h + 2 * self.current, :], unit)
         for t, work in enumerate(self.working(block, latent)):
             rows = Phi if work.rows is None else ops.take(Phi, work.rows)
-            r[t, :] += ops.times(rows, ops.array(unit * work.At[:, None]))[:, 0]
+            r[t, :] += unit * ops.times(rows, ops.array(work.At[:, None]))[:, 0]
             scalars[t] += (work.tt, work.n)
             rows = rows if work.A is None else ops.weigh(rows, work.A)
             ops.add_square(G, t, rows, unit**2)
@@ -227,7 +227,7 @@ class ProposalSum:
         star, _ = ops.features(block.X, self.W_star, "none", scale, "Phi*")
         (work,) = self.working(block, _latent(ops, Phi, unit))
         cross, square, r = total
-        r += ops.times(star, ops.array(unit * work.At[:, None]))[:, 0]
+        r += unit * ops.times(star, ops.array(work.At[:, None]))[:, 0]
         if work.A is not None:
             # One weighing is enough for the cross product, but the square needs half on each side.
             star = ops.weigh(star, work.A)
@@ -279,8 +279,8 @@ class GradientSum:
         for t, work in enumerate(self.working(block, _latent(ops, Phi, unit))):
             rows = Phi if work.rows is None else ops.take(Phi, work.rows)
             f = ops.times(ops.array(unit * self.mu_n[t : t + 1]), rows)
-            A = ops.array((np.ones(len(work.At)) if work.A is None else work.A)[None])
-            residual = self.factor * (ops.array(work.At[None]) - A * f)
+            A = None if work.A is None else ops.array(work.A[None])
+            residual = self.factor * (ops.array(work.At[None]) - (f if A is None else A * f))
             R = ops.times(self._inverse[t], rows)
             mu = self.mu_n[t][h:]
             slope = ops.add_slope(slope, rows[h:, :], R, A, residual, mu, work.rows)

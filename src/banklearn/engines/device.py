@@ -97,7 +97,8 @@ class ArrayOps:
         self, slope: Any, Phi: Any, R: Any, A: Any, residual: Any, mu: Array, rows: Any
     ) -> Any:
         """-sin g_cos + cos g_sin with g = mu residual - A R."""
-        e, a, m = residual, A, self.array(mu[:, None])
+        e, m = residual, self.array(mu[:, None])
+        a = 1.0 if A is None else A
         cos, sin = Phi[0::2, :], Phi[1::2, :]
         part = cos * (m[1::2, :] * e - a * R[1::2, :]) - sin * (m[0::2, :] * e - a * R[0::2, :])
         part = self.xp.astype(part, self.xp.float64)
@@ -157,7 +158,9 @@ class DeviceEngine:
         else:
             self.ops = ArrayOps(xp, device, dtype)
         self.xp, self.device, self.dtype, self.block_rows = xp, device, dtype, block_rows
-        self.y, self.weight = y, weight
+        self.y, self.weight = y.copy(), weight
+        if isinstance(getattr(self.ops, "constants", None), list):
+            self.ops.constants.append(self.y)
         self.X = xp.asarray(X, device=device) if on_device is None else on_device
 
     @property

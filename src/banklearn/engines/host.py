@@ -59,16 +59,17 @@ class HostOps:
         return blas.times(A, B)
 
     def add_slope(
-        self, slope: Array, Phi: Array, R: Array, A: Array, residual: Array, mu: Array, rows: Any
+        self, slope: Array, Phi: Array, R: Array, A: Any, residual: Array, mu: Array, rows: Any
     ) -> Array:
         """A fused loop; a task that sees some of the rows is added there."""
         from banklearn.numerics import _compiled
 
+        a = np.ones(Phi.shape[1]) if A is None else A[0]
         if rows is None:
-            _compiled.add_phase_gradient(Phi, R, A[0], residual[0], mu, slope)
+            _compiled.add_phase_gradient(Phi, R, a, residual[0], mu, slope)
         else:
             part = np.zeros((len(slope), len(rows)))
-            _compiled.add_phase_gradient(Phi, R, A[0], residual[0], mu, part)
+            _compiled.add_phase_gradient(Phi, R, a, residual[0], mu, part)
             slope[:, rows] += part
         return slope
 

@@ -28,6 +28,9 @@ class TorchOps(ArrayOps):
         self.torch = torch
         self._work: dict[str, Any] = {}
         self._frequencies: dict[int, tuple[Array, Any]] = {}
+        #: Arrays that never change, such as the target; their owner keeps them alive.
+        self.constants: list[Array] = []
+        self._known: dict[Any, Any] = {}
 
     def _space(self, name: str, rows: int, columns: int) -> Any:
         """Work space that the next call with the same name overwrites."""
@@ -76,7 +79,7 @@ class TorchOps(ArrayOps):
     def add_square(self, C: Any, t: int, A: Any, factor: float) -> None:
         """Lower triangle in blocks of rows, accumulated by the product itself."""
         Q = A.shape[0]
-        width = max(128, -(-Q // 6))
+        width = max(192, -(-Q // 4))
         for start in range(0, Q, width):
             stop = min(start + width, Q)
             self._accumulate(C[t, start:stop, :stop], A[start:stop], A[:stop], factor)
@@ -97,7 +100,7 @@ class TorchOps(ArrayOps):
         """In place: R becomes mu residual - A R."""
         if rows is not None:
             return super().add_slope(slope, Phi, R, A, residual, mu, rows)
-        R.mul_(-A).addmm_(self.array(mu[:, None]), residual)
+        (R.neg_() if A is None else R.mul_(-A)).addmm_(self.array(mu[:, None]), residual)
         slope.addcmul_(Phi[0::2], R[1::2])
         return slope.addcmul_(Phi[1::2], R[0::2], value=-1.0)
 
@@ -119,11 +122,13 @@ class TorchOps(ArrayOps):
         return Ridge(np.ascontiguousarray(factor[:, :-1]), factor[:, -1].copy(), lam)
 
     def array(self, values: Array) -> Any:
-        """Copy through page-locked memory, so that the device does not have to wait."""
-        tensor = self.torch.from_numpy(np.ascontiguousarray(values))
-        if self.device is not None and self.torch.device(self.device).type == "cuda":
-            tensor = tensor.pin_memory().to(self.device, non_blocking=True)
-        return tensor.to(self.dtype)
+        """Copy to the device; views of a constant are copied once."""
+        if not any(values.base is constant for constant in self.constants):
+            return super().array(values)
+        key = (values.__array_interface__["data"][0], values.shape)
+        if key not in self._known:
+            self._known[key] = super().array(values)
+        return self._known[key]
 
     def eliminate(
         self, S: Any, r: Array, keep: tuple[slice, slice], drop: NDArray[np.intp]

@@ -39,7 +39,7 @@ from banklearn.sampler.run import (
     run_chain,
     run_chains,
 )
-from banklearn.sampler.start import SCALES, StartingPoint, choose_start, starting_state
+from banklearn.sampler.start import SCALES, StartingPoint, choose_start, start_rows, starting_state
 from banklearn.sampler.sweep import Model, Tuning
 
 Array = NDArray[np.float64]
@@ -199,24 +199,19 @@ class BankBase(BaseEstimator):
         trends: tuple[Trend, ...] = ("constant", "linear")
         if self.trend != "auto":
             trends = (self.trend,)
+        rows = start_rows(len(X), streams)
+        y = y[rows]
+        part = None if weight is None else weight[rows]
         options = []
         for kind in kinds:
             scaling = fit_scaling(X, weight, kind)
-            Xs = scaling(X)
+            Xs = scaling(X[rows])
             scales = SCALES
             if self.spectral_scale != "auto":
                 scales = (float(self.spectral_scale) * np.sqrt(Xs.shape[1]),)
             for trend in trends:
                 start = choose_start(
-                    Xs,
-                    y,
-                    weight,
-                    trend,
-                    self.n_frequencies,
-                    self.a0,
-                    self.b0,
-                    streams,
-                    scales=scales,
+                    Xs, y, part, trend, self.n_frequencies, self.a0, self.b0, streams, scales
                 )
                 options.append((scaling, trend, start))
         return max(options, key=lambda option: option[2].log_evidence)
@@ -289,7 +284,7 @@ class BankBase(BaseEstimator):
                 else "Interrupted during warm-up: the fit keeps the last state of each chain, "
                 "which need not be typical of the posterior.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         elif any(run.cut == "time" for run in runs):
             warmed = min(run.warmup for run in runs)
@@ -298,7 +293,7 @@ class BankBase(BaseEstimator):
                 f"warm-up sweeps and {kept} of {planned} draws were made. More time or fewer "
                 "frequencies would complete it.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

@@ -24,6 +24,7 @@ from banklearn.posterior.classify import (
 )
 from banklearn.posterior.draws import classification_draw, weights_draw
 from banklearn.posterior.predict import row_blocks
+from banklearn.posterior.scaling import ScaledRows
 from banklearn.sampler import joint_move
 from banklearn.sampler import sweep as collapsed
 
@@ -243,7 +244,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         out[:, self.stick_] = stick.T
         return out
 
-    def _rows(self, X: Any) -> Array:
+    def _rows(self, X: Any) -> ScaledRows:
         check_is_fitted(self)
         X = validate_data(self, to_memory(X), dtype=np.float64, reset=False)
-        return self.input_scaling_(X)
+        return ScaledRows(X, self.input_scaling_)

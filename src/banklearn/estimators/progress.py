@@ -32,7 +32,7 @@ class Progress:
 
             self._bar = Bar(
                 TextColumn("chain {task.fields[chain]}"),
-                BarColumn(bar_width=20),
+                BarColumn(bar_width=10),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[report]}"),
                 TimeElapsedColumn(),
@@ -46,10 +46,11 @@ class Progress:
         """One sweep of one chain is done."""
         if self._bar is None:
             return
-        report = (
-            f"log evidence {info.log_evidence:.1f}  accepted {info.accepted_jumps:.0%} jumps "
-            f"{info.accepted_local:.0%} local  K {info.K}"
+        value = info.log_likelihood  # the evidence itself, in regression
+        accepted = "/".join(
+            f"{100 * share:.0f}" for share in (info.accepted_jumps, info.accepted_local)
         )
+        report = f"log {value:.1f} acc {accepted}% K {info.K}"
         with self._lock:
             if chain not in self._tasks:
                 self._tasks[chain] = self._bar.add_task(

@@ -22,7 +22,7 @@ from banklearn.posterior.predict import (
     regression_mean,
     row_blocks,
 )
-from banklearn.posterior.scaling import TargetScaling, fit_target_scaling
+from banklearn.posterior.scaling import ScaledRows, TargetScaling, fit_target_scaling
 
 Array = NDArray[np.float64]
 
@@ -167,10 +167,10 @@ class BankRegressor(RegressorMixin, BankBase):
                 out[:, s] += np.sqrt(variance) * rng.standard_normal(len(rows))
         return np.asarray(self.target_scaling_.shift + self.target_scaling_.scale * out)
 
-    def _rows(self, X: Any) -> Array:
+    def _rows(self, X: Any) -> ScaledRows:
         check_is_fitted(self)
         X = validate_data(self, to_memory(X), dtype=np.float64, reset=False)
-        return self.input_scaling_(X)
+        return ScaledRows(X, self.input_scaling_)
 
     def _law(self, rows: Array) -> Law:
         return regression_law(self.draws_, rows, self.trend_)

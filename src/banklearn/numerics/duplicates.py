@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def row_hash(A: Array) -> NDArray[np.uint64]:
+def row_hash(X: Array, y: Array) -> NDArray[np.uint64]:
     """A 64-bit hash of every row's bits (-0.0 taken as 0.0), whatever the row's place."""
-    bits = np.ascontiguousarray(A + 0.0).view(np.uint64)
-    h = np.full(len(A), 0x9E3779B97F4A7C15, dtype=np.uint64)
-    for j in range(bits.shape[1]):
-        h = (h ^ bits[:, j]) * np.uint64(0xFF51AFD7ED558CCD)
+    h = np.full(len(X), 0x9E3779B97F4A7C15, dtype=np.uint64)
+    for j in range(X.shape[1] + 1):
+        column = np.ascontiguousarray((X[:, j] if j < X.shape[1] else y) + 0.0)
+        h = (h ^ column.view(np.uint64)) * np.uint64(0xFF51AFD7ED558CCD)
         h ^= h >> np.uint64(32)
     return h
 
@@ -25,17 +25,17 @@ def merge_rows(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, 
     that depends on their values alone, so that a row given twice and a row of weight two are the
     same data, bit for bit.
     """
-    both = np.column_stack([X, y])
-    h = row_hash(both)
-    if weight is None and len(np.unique(h)) == len(h):
+    h = row_hash(X, y)
+    order = np.argsort(h, kind="stable")
+    h = h[order]
+    if weight is None and (h[1:] != h[:-1]).all():
         return X, y, None
-    # Ties of the hash are put in order of the values, so that equal rows are neighbours.
-    order = np.lexsort((*both.T[::-1], h))
-    both = both[order]
-    new = np.ones(len(both), dtype=bool)
-    new[1:] = (both[1:] != both[:-1]).any(axis=1)
+    X, y = X[order], y[order]
+    # Neighbours with equal hashes are compared; different rows with one hash stay apart.
+    new = np.ones(len(X), dtype=bool)
+    new[1:] = h[1:] != h[:-1]
+    same = np.flatnonzero(~new)
+    new[same] = (X[same] != X[same - 1]).any(axis=1) | (y[same] != y[same - 1])
     start = np.flatnonzero(new)
-    w = np.ones(len(both)) if weight is None else weight[order]
-    merged = np.add.reduceat(w, start)
-    kept = both[start]
-    return np.ascontiguousarray(kept[:, :-1]), np.ascontiguousarray(kept[:, -1]), merged
+    w = np.ones(len(X)) if weight is None else weight[order]
+    return X[start], y[start], np.add.reduceat(w, start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +68,7 @@ class Law:
         return np.asarray(0.5 * (low + high))
 
 
-def row_blocks(X: Array, rows: int = PREDICT_ROWS) -> Iterator[slice]:
+def row_blocks(X: Sized, rows: int = PREDICT_ROWS) -> Iterator[slice]:
     """Slices over the rows of X."""
     for start in range(0, len(X), rows):
         yield slice(start, min(start + rows, len(X)))

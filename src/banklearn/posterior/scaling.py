@@ -43,6 +43,20 @@ class InputScaling:
         return np.ascontiguousarray((X - self.shift) / self.scale)
 
 
+@dataclass(frozen=True)
+class ScaledRows:
+    """Rows that are scaled when they are asked for, so that no copy of all of them is made."""
+
+    X: Array
+    scaling: InputScaling
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, part: slice) -> Array:
+        return self.scaling(self.X[part])
+
+
 def fit_scaling(X: Array, weight: Array | None, kind: Kind) -> InputScaling:
     """Choose shift and scale from training rows; inputs that do not vary are left out."""
     low, high = X.min(axis=0), X.max(axis=0)

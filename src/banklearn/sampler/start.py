@@ -52,6 +52,14 @@ def best_lam(G: Array, r: Array, tt: float, n: float, a0: float, b0: float) -> t
     return float(lams[best]), float(log_ev[best])
 
 
+def start_rows(n_rows: int, streams: Streams, most: int = 2000) -> NDArray[np.intp]:
+    """Rows on which the starting point is chosen."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    rng = streams.at(Purpose.START, block=2)
+    return np.sort(rng.choice(n_rows, most, replace=False))
+
+
 def choose_start(
     X: Array,
     y: Array,
@@ -61,15 +69,10 @@ def choose_start(
     a0: float,
     b0: float,
     streams: Streams,
-    rows: int = 2000,
     scales: tuple[float, ...] = SCALES,
 ) -> StartingPoint:
-    """The grid point with the highest evidence on a subsample of the training rows."""
+    """The grid point with the highest evidence on the given rows."""
     rng = streams.at(Purpose.START)
-    if len(X) > rows:
-        chosen = np.sort(rng.choice(len(X), rows, replace=False))
-        X, y = X[chosen], y[chosen]
-        weight = None if weight is None else weight[chosen]
     d = X.shape[1]
     xi = rng.standard_normal((min(M, 128), d))
     engine = MemoryEngine(X, y, weight)
