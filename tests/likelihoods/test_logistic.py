@@ -198,6 +198,11 @@ def test_working_weights_do_not_depend_on_how_many_cells_a_block_holds():
         return found
 
     np.testing.assert_array_equal(weights(BLOCK_ROWS), weights(3 * BLOCK_ROWS))
+    # Equal rows of different cells and tasks have draws of their own.
+    f[:], y[:] = 0.3, 2.0
+    working = Logistic(3).working(f, Streams(1), 1)
+    first, second = weights(BLOCK_ROWS)
+    assert len(np.unique(np.concatenate([first, second]))) == 2 * n
 
 
 @pytest.mark.parametrize("block_rows", [4, 4096])
