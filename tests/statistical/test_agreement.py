@@ -12,10 +12,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 @pytest.fixture(scope="module")
 def posteriors():
     return {
-        "reference": many_chains(reference(20_000, 600)),
-        "polya-gamma": moments(run(sweep, 20_000, 8)),
-        "gradient": moments(run(sweep, 6_000, 8, Tuning(gradient_every=2, lam_step=0.8))),
-        "laplace-mh": moments(run(joint_move, 30_000, 8)),
+        "reference": many_chains(reference(12_000, 500)),
+        "polya-gamma": moments(run(sweep, 10_000, 8)),
+        "gradient": moments(run(sweep, 4_000, 8, Tuning(gradient_every=2, lam_step=0.8))),
+        "laplace-mh": moments(run(joint_move, 20_000, 8)),
     }
 
 
@@ -35,4 +35,4 @@ def test_means_and_deviations_of_the_latent_function_agree(left, right, posterio
 
 def test_the_errors_are_small_enough_to_see_something(posteriors):
     for _, deviation, error, _ in posteriors.values():
-        assert (error / deviation).max() < 0.02
+        assert (error / deviation).max() < 0.04

@@ -45,8 +45,8 @@ SQUASHED = {
 @pytest.mark.parametrize("C", [2, 3])
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_sweeps_keep_the_law_of_the_model(name, C):
-    forward = [draw_from_model(C, np.random.default_rng([3, i])) for i in range(20_000)]
-    swept = sweep_from_model(6000, C, *SAMPLERS[name], sweeps=3, seed=2)
+    forward = [draw_from_model(C, np.random.default_rng([3, i])) for i in range(10_000)]
+    swept = sweep_from_model(3000, C, *SAMPLERS[name], sweeps=2, seed=2)
     least, p = smallest_p(swept, forward)
     assert least > FALSE_ALARM, p
 
@@ -78,11 +78,11 @@ def test_labels_and_sweeps_in_turn_simulate_the_model(name, C):
         return np.log(p[y.astype(int), np.arange(N)]).sum()
 
     forward = []
-    for _ in range(20_000):
+    for _ in range(10_000):
         state, beta, _, _ = draw_from_model(C, rng)
         y = draw_labels(beta @ plain_features(X, state.W, TREND).T, rng)
         forward.append(squash(state, beta, log_p(state, beta, y)))
-    out = np.empty((4, 5000, len(SQUASHED)))
+    out = np.empty((4, 2500, len(SQUASHED)))
     for c in range(4):
         state, beta, _, _ = draw_from_model(C, rng)
         streams = Streams(1, c)
@@ -104,11 +104,11 @@ def test_targets_and_sweeps_in_turn_simulate_regression(tuning):
     X = 2.0 * rng.standard_normal((N, 2))
     # Weights and noise are integrated out in the sweep, drawn afresh for new targets.
     draws = []
-    for _ in range(20_000):
+    for _ in range(10_000):
         state = draw_state(PRIOR, M, rng)
         y, beta, noise = simulate_regression(X, state, PRIOR, TREND, rng)
         draws.append(squash(state, beta[None] / np.sqrt(noise), np.log((y**2).mean())))
-    out = np.empty((4, 5000, len(SQUASHED)))
+    out = np.empty((4, 2500, len(SQUASHED)))
     for c in range(4):
         state, streams = draw_state(PRIOR, M, rng), Streams(2, c)
         y = simulate_regression(X, state, PRIOR, TREND, rng)[0]
