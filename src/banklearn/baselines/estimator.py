@@ -89,9 +89,13 @@ class FourierClassifier(ClassifierMixin, BaseEstimator):
     def _finish(self, X: Array, T: Array, W: Array, amplitude: Array | None, lam: float) -> None:
         """The mode of the weights on all rows of the scaled X, one Newton run per column of T."""
         self.W_, self.amplitude_, self.lam_ = W, amplitude, lam
-        penalty = ridge_penalty(lam, 2 * W.shape[0], X.shape[0])
+        self.beta_ = self._mode(X, T, lam)
+
+    def _mode(self, X: Array, T: Array, lam: float) -> Array:
+        """Weights (2M + 1, C) at the mode for the current W and amplitudes, intercept last."""
+        penalty = ridge_penalty(lam, 2 * self.W_.shape[0], X.shape[0])
         fits = [fit_logistic(self._blocks(X, t), penalty, np.zeros(penalty.size)) for t in T.T]
-        self.beta_ = np.column_stack([fit.beta for fit in fits])
+        return np.column_stack([fit.beta for fit in fits])
 
     def _blocks(self, X: Array, t: Array) -> Blocks:
         def blocks() -> Iterator[tuple[Array, Array]]:
@@ -110,6 +114,9 @@ class FourierClassifier(ClassifierMixin, BaseEstimator):
             F[rows] = Phi @ self.beta_[:-1] + self.beta_[-1]
         return F
 
+    def _probabilities(self, F: Array) -> Array:
+        return class_probabilities(F)
+
     def decision_function(self, X: Any) -> Array:
         """Logits, (N,) for two classes and (N, n_classes) otherwise."""
         F = self._logits(X)
@@ -117,7 +124,7 @@ class FourierClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities (N, n_classes) at the mode of the weights."""
-        return class_probabilities(self._logits(X))
+        return self._probabilities(self._logits(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""

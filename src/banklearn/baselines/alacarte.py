@@ -1,0 +1,210 @@
+"""A la Carte: a mixture spectral kernel optimised by marginal likelihood.
+
+The mixture weights, means and covariances of the frequencies and the noise maximise the GP
+marginal likelihood by L-BFGS with analytic gradients, from several starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from .chunks import CHUNK_ROWS, Array, gram, row_chunks, weighted_features
+from .climb import Climb, climb
+from .estimator import FourierRegressor
+from .marginal_likelihood import marginal_likelihood
+from .ridge import ridge_posterior
+from .scaling import Split, generator, make_scalers, split_rows
+from .search import RIDGES
+from .selection import Scoring, check_select, choose_least_squares
+from .spectral_mixture import (
+    Mixture,
+    bounds,
+    frequencies,
+    mixture_gradient,
+    start_mixture,
+    stratified_normals,
+    unpack,
+)
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start: fixed normals w (M, d), the component of each (M,), first parameters."""
+
+    w: Array
+    component: np.ndarray
+    covariance: str
+    theta: Array
+
+    def mixture(self, theta: Array) -> Mixture:
+        """The mixture that a parameter vector stands for."""
+        return unpack(theta, int(self.component[-1]) + 1, self.w.shape[1], self.covariance)
+
+    def features(self, theta: Array) -> tuple[Array, Array, float]:
+        """W (M, d), amplitudes (M,) and noise of a parameter vector."""
+        mixture = self.mixture(theta)
+        W, amplitude = frequencies(mixture, self.w, self.component)
+        return W, amplitude, float(np.exp(mixture.log_noise))
+
+    def objective(self, X: Array, y: Array, chunk_rows: int, theta: Array) -> tuple[float, Array]:
+        """Minus the log marginal likelihood and its gradient; huge where A is singular."""
+        W, amplitude, noise = self.features(theta)
+        try:
+            found = marginal_likelihood(X, y, W, amplitude, noise, chunk_rows)
+        except LinAlgError:
+            return 1e25, np.zeros_like(theta)
+        of_mixture = mixture_gradient(
+            found, self.mixture(theta), self.w, self.component, self.covariance
+        )
+        return -found.value, -of_mixture
+
+    def limits(self) -> list[tuple[float | None, float | None]]:
+        """Bounds of the parameters."""
+        return bounds(int(self.component[-1]) + 1, self.w.shape[1], self.covariance)
+
+
+class AlaCarteRegressor(FourierRegressor):
+    """GP regression with a mixture spectral kernel whose parameters are optimised.
+
+    Parameters
+    ----------
+    n_frequencies : M, shared evenly by the components; there are 2M features.
+    n_components : number of mixture components, or several to try; every restart takes the next.
+    covariance : "diagonal" or "full" covariances of the components.
+    n_restarts, restart_rows, restart_iter : starts, the rows each sees and its L-BFGS steps.
+    max_iter : steps of the best start on (at most ``max_search_rows``) rows.
+    select : "holdout" compares starts and stops the climb by the error on held-out rows;
+        "evidence" goes by the marginal likelihood alone, as A la Carte was published.
+    scaling, scales, holdout, max_search_rows, a0, b0, chunk_rows : as in ``RKSRegressor``, whose
+        search also gives the bandwidth around which the starts lie.
+
+    Attributes: ``mixture_`` (v, mu, L, noise on scaled inputs), ``W_``, ``lam_``, ``noise_``,
+    ``n_iter_`` (L-BFGS steps of the best start), ``scores_`` of the restarts.
+    """
+
+    def __init__(
+        self,
+        n_frequencies: int = 384,
+        n_components: int | Sequence[int] = (2, 4),
+        covariance: str = "diagonal",
+        n_restarts: int = 4,
+        restart_rows: int = 2000,
+        restart_iter: int = 40,
+        max_iter: int = 100,
+        scaling: str = "auto",
+        scales: Any = None,
+        select: str = "holdout",
+        holdout: float = 0.2,
+        max_search_rows: int | None = 20_000,
+        a0: float = 0.01,
+        b0: float = 1e-6,
+        chunk_rows: int = CHUNK_ROWS,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_frequencies = n_frequencies
+        self.n_components = n_components
+        self.covariance = covariance
+        self.n_restarts = n_restarts
+        self.restart_rows = restart_rows
+        self.restart_iter = restart_iter
+        self.max_iter = max_iter
+        self.scaling = scaling
+        self.scales = scales
+        self.select = select
+        self.holdout = holdout
+        self.max_search_rows = max_search_rows
+        self.a0 = a0
+        self.b0 = b0
+        self.chunk_rows = chunk_rows
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> AlaCarteRegressor:
+        """Optimise the mixture, then fit weights and noise on all rows; X (N, d), y (N,)."""
+        check_select(self.select)
+        X, y = self._prepare(X, y)
+        rng = generator(self.random_state)
+        split = split_rows(X.shape[0], self.holdout, rng, self.max_search_rows)
+        W0 = rng.standard_normal((self.n_frequencies, X.shape[1]))
+        how = Scoring(self.select, split, self.a0, self.b0, self.chunk_rows)
+        self.choice_ = choose_least_squares(
+            X, y[:, None], W0, make_scalers(X, self.scaling), self.scales, RIDGES, how, rng
+        )
+        self.scaler_, self.scale_ = self.choice_.scaler, self.choice_.scale
+        X = self.scaler_(X)
+        start, theta = self._optimise(X, y, split, rng)
+        self.mixture_ = start.mixture(theta)
+        W, amplitude, noise = start.features(theta)
+        self._finish(X, y, W, amplitude, noise)
+        return self
+
+    def _optimise(
+        self, X: Array, y: Array, split: Split, rng: np.random.Generator
+    ) -> tuple[Start, Array]:
+        """The best start and its parameters after climbing.
+
+        With a hold-out, the number of steps is found on the other rows, then taken on all.
+        """
+        rows = split.fit if self.select == "holdout" else split.all
+        few = rng.permutation(rows)[: self.restart_rows]
+        starts = [self._start(X.shape[1], r, rng) for r in range(self.n_restarts)]
+        climbs = [
+            self._climb(start, start.theta, self.restart_iter, X, y, few, split.out)
+            for start in starts
+        ]
+        self.scores_ = np.array([one.score for one in climbs])
+        best = int(np.argmax(self.scores_))
+        start, theta = starts[best], climbs[best].theta
+        last = self._climb(start, theta, self.max_iter, X, y, rows, split.out)
+        if self.select == "holdout":
+            both = split.all
+            objective = partial(start.objective, X[both], y[both], self.chunk_rows)
+            last = climb(objective, theta, last.steps, None, start.limits())
+        self.n_iter_ = max(climbs[best].steps + last.steps, 1)
+        return start, last.theta
+
+    def _start(self, d: int, r: int, rng: np.random.Generator) -> Start:
+        """Start r: its number of components, its normals, and parameters around the RBF kernel."""
+        numbers = np.atleast_1d(np.asarray(self.n_components))
+        Q = int(numbers[r % numbers.size])
+        M = self.n_frequencies
+        if not 1 <= Q <= M:
+            raise ValueError(
+                f"n_components holds {Q}, but {M} frequencies can have 1 to {M} components."
+            )
+        mixture = start_mixture(Q, d, self.scale_, 0.1, 1.0, rng)
+        component = np.arange(M) * Q // M
+        w = stratified_normals(component, d, rng)
+        return Start(w, component, self.covariance, mixture.pack(self.covariance))
+
+    def _climb(
+        self,
+        start: Start,
+        theta: Array,
+        steps: int,
+        X: Array,
+        y: Array,
+        rows: np.ndarray,
+        out: np.ndarray,
+    ) -> Climb:
+        """Climb on ``rows``, watched by the error on the rows ``out`` if there is a hold-out."""
+        X_fit, y_fit = X[rows], y[rows]
+
+        def minus_holdout_error(theta: Array) -> float:
+            W, amplitude, noise = start.features(theta)
+            stats = gram(X_fit, y_fit[:, None], W, amplitude, self.chunk_rows)
+            posterior = ridge_posterior(stats, noise, self.a0, self.b0)
+            error = 0.0
+            for part in row_chunks(out.size, self.chunk_rows):
+                Phi = weighted_features(X[out[part]], W, amplitude)
+                error += float(np.sum((y[out[part]] - posterior.mean(Phi)) ** 2))
+            return -error / out.size
+
+        watch = minus_holdout_error if self.select == "holdout" else None
+        objective = partial(start.objective, X_fit, y_fit, self.chunk_rows)
+        return climb(objective, theta, steps, watch, start.limits())

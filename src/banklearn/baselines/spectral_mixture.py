@@ -1,0 +1,146 @@
+"""The mixture of Gaussians over frequencies as a vector to optimise.
+
+omega_j = mu_q + L_q w_j with w_j ~ N(0, I) drawn once, j in component q; the kernel is
+k(t) = sum_q v_q^2 exp(-t' L_q L_q' t / 2) cos(mu_q't), so a_j = v_q sqrt(M / M_q).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from .chunks import Array
+from .marginal_likelihood import LikelihoodGradient
+
+MAX_LOG = 20.0
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Parameters of Q components and the noise.
+
+    log_v (Q,), mu (Q, d), L (Q, d, d) lower triangular with log of its diagonal stored on the
+    diagonal, log_noise.  A diagonal covariance keeps everything below the diagonal at zero.
+    """
+
+    log_v: Array
+    mu: Array
+    L: Array
+    log_noise: float
+
+    def pack(self, covariance: str) -> Array:
+        """All free parameters in one vector."""
+        rows, columns = free_entries(self.mu.shape[1], covariance)
+        entries = self.L[:, rows, columns].ravel()
+        return np.concatenate([self.log_v, self.mu.ravel(), entries, [self.log_noise]])
+
+    def factors(self) -> Array:
+        """L_q with the exponential of the stored diagonal, (Q, d, d)."""
+        out = self.L.copy()
+        i = np.arange(out.shape[1])
+        out[:, i, i] = np.exp(np.minimum(out[:, i, i], MAX_LOG))
+        return out
+
+    def covariances(self) -> Array:
+        """Sigma_q = L_q L_q', (Q, d, d)."""
+        L = self.factors()
+        return L @ L.transpose(0, 2, 1)
+
+    def kernel(self, T: Array) -> Array:
+        """k(t) at lags T (n, d), (n,)."""
+        spread = np.einsum("nd,qde->qne", T, self.factors())
+        decay = np.exp(-0.5 * np.sum(spread**2, axis=2))
+        return np.asarray(np.exp(2.0 * self.log_v) @ (decay * np.cos(self.mu @ T.T)))
+
+
+def free_entries(d: int, covariance: str) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column numbers of the entries of L_q that are optimised."""
+    if covariance == "diagonal":
+        return np.arange(d), np.arange(d)
+    if covariance == "full":
+        return np.tril_indices(d)
+    raise ValueError(f'covariance={covariance!r} is unknown; use "diagonal" or "full".')
+
+
+def unpack(theta: Array, n_components: int, d: int, covariance: str) -> Mixture:
+    """The inverse of ``Mixture.pack``."""
+    rows, columns = free_entries(d, covariance)
+    log_v, mu, entries, log_noise = np.split(
+        theta, np.cumsum([n_components, n_components * d, n_components * rows.size])
+    )
+    L = np.zeros((n_components, d, d))
+    L[:, rows, columns] = entries.reshape(n_components, -1)
+    return Mixture(log_v, mu.reshape(n_components, d), L, float(log_noise[0]))
+
+
+def frequencies(mixture: Mixture, w: Array, component: np.ndarray) -> tuple[Array, Array]:
+    """W (M, d) and amplitudes (M,) from fixed normals w (M, d) and their components (M,)."""
+    W = mixture.mu[component] + np.einsum("jde,je->jd", mixture.factors()[component], w)
+    counts = np.bincount(component, minlength=mixture.log_v.size)
+    a = np.exp(mixture.log_v) * np.sqrt(component.size / np.maximum(counts, 1))
+    return W, a[component]
+
+
+def mixture_gradient(
+    gradient: LikelihoodGradient, mixture: Mixture, w: Array, component: np.ndarray, covariance: str
+) -> Array:
+    """Chain rule from frequencies, amplitudes and noise to the packed parameters."""
+    Q, d = mixture.mu.shape
+    d_log_v = np.bincount(component, weights=gradient.log_amplitude, minlength=Q)
+    d_mu, d_L = np.zeros((Q, d)), np.zeros((Q, d, d))
+    for q in range(Q):
+        of_q = component == q
+        d_mu[q] = gradient.W[of_q].sum(axis=0)
+        d_L[q] = gradient.W[of_q].T @ w[of_q]
+    i = np.arange(d)
+    d_L[:, i, i] *= np.exp(np.minimum(mixture.L[:, i, i], MAX_LOG))
+    rows, columns = free_entries(d, covariance)
+    return np.concatenate(
+        [d_log_v, d_mu.ravel(), d_L[:, rows, columns].ravel(), [gradient.log_noise]]
+    )
+
+
+def stratified_normals(component: np.ndarray, d: int, rng: np.random.Generator) -> Array:
+    """Standard normals (M, d), a Latin hypercube within each component: no gaps, no clumps.
+
+    The optimiser moves all frequencies of a component together, so a gap would stay a gap.
+    """
+    w = np.empty((component.size, d))
+    for q in np.unique(component):
+        of_q = np.flatnonzero(component == q)
+        strata = np.argsort(rng.random((of_q.size, d)), axis=0)
+        w[of_q] = ndtri((strata + rng.random((of_q.size, d))) / of_q.size)
+    return w
+
+
+def start_mixture(
+    n_components: int, d: int, scale: float, noise: float, variance: float, rng: np.random.Generator
+) -> Mixture:
+    """A random start around the RBF kernel of bandwidth ``scale``.
+
+    The first component has mean zero; bandwidths are spread over a factor of e either way and
+    the other means over the width of their component.
+    """
+    spread = rng.uniform(-1.0, 1.0, n_components) if n_components > 1 else np.zeros(1)
+    log_width = spread - np.log(scale)
+    mu = rng.standard_normal((n_components, d)) * np.exp(log_width)[:, None]
+    mu[0] = 0.0
+    L = np.zeros((n_components, d, d))
+    i = np.arange(d)
+    L[:, i, i] = log_width[:, None]
+    log_v = np.full(n_components, 0.5 * np.log(variance / n_components))
+    return Mixture(log_v, mu, L, float(np.log(noise)))
+
+
+def bounds(n_components: int, d: int, covariance: str) -> list[tuple[float | None, float | None]]:
+    """Limits for the packed parameters that keep the Gram matrix within double precision."""
+    rows, columns = free_entries(d, covariance)
+    of_L = [
+        (-MAX_LOG, MAX_LOG) if i == j else (None, None) for i, j in zip(rows, columns, strict=True)
+    ]
+    out: list[tuple[float | None, float | None]] = [(-10.0, 5.0)] * n_components
+    out += [(None, None)] * (n_components * d)
+    out += of_L * n_components
+    return [*out, (float(np.log(1e-9)), float(np.log(10.0)))]
