@@ -189,6 +189,8 @@ class GramSum:
         G, r, scalars = total
         latent = _latent(ops, Phi[: self.h + 2 * self.current, :], unit)
         for t, work in enumerate(self.working(block, latent)):
+            if len(work.At) == 0:
+                continue  # a rare class may have no row here
             rows = Phi if work.rows is None else ops.take(Phi, work.rows)
             r[t, :] += unit * ops.times(rows, ops.array(work.At[:, None]))[:, 0]
             scalars[t] += (work.tt, work.n)
@@ -277,6 +279,8 @@ class GradientSum:
             self._inverse = [unit * ops.inverse(L)[h:, :] for L in self.L]
         slope = ops.zeros(len(self.W), len(block.y))
         for t, work in enumerate(self.working(block, _latent(ops, Phi, unit))):
+            if len(work.At) == 0:
+                continue
             rows = Phi if work.rows is None else ops.take(Phi, work.rows)
             f = ops.times(ops.array(unit * self.mu_n[t : t + 1]), rows)
             A = None if work.A is None else ops.array(work.A[None])

@@ -7,66 +7,20 @@ marginal likelihood by L-BFGS with analytic gradients, from several starts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from .chunks import CHUNK_ROWS, Array, gram, row_chunks, weighted_features
 from .climb import Climb, climb
 from .estimator import FourierRegressor
-from .marginal_likelihood import marginal_likelihood
+from .fastfood import make_fastfood_start
 from .ridge import ridge_posterior
 from .scaling import Split, generator, make_scalers, split_rows
 from .search import RIDGES
 from .selection import Scoring, check_select, choose_least_squares
-from .spectral_mixture import (
-    Mixture,
-    bounds,
-    frequencies,
-    mixture_gradient,
-    start_mixture,
-    stratified_normals,
-    unpack,
-)
-
-
-@dataclass(frozen=True)
-class Start:
-    """One start: fixed normals w (M, d), the component of each (M,), first parameters."""
-
-    w: Array
-    component: np.ndarray
-    covariance: str
-    theta: Array
-
-    def mixture(self, theta: Array) -> Mixture:
-        """The mixture that a parameter vector stands for."""
-        return unpack(theta, int(self.component[-1]) + 1, self.w.shape[1], self.covariance)
-
-    def features(self, theta: Array) -> tuple[Array, Array, float]:
-        """W (M, d), amplitudes (M,) and noise of a parameter vector."""
-        mixture = self.mixture(theta)
-        W, amplitude = frequencies(mixture, self.w, self.component)
-        return W, amplitude, float(np.exp(mixture.log_noise))
-
-    def objective(self, X: Array, y: Array, chunk_rows: int, theta: Array) -> tuple[float, Array]:
-        """Minus the log marginal likelihood and its gradient; huge where A is singular."""
-        W, amplitude, noise = self.features(theta)
-        try:
-            found = marginal_likelihood(X, y, W, amplitude, noise, chunk_rows)
-        except LinAlgError:
-            return 1e25, np.zeros_like(theta)
-        of_mixture = mixture_gradient(
-            found, self.mixture(theta), self.w, self.component, self.covariance
-        )
-        return -found.value, -of_mixture
-
-    def limits(self) -> list[tuple[float | None, float | None]]:
-        """Bounds of the parameters."""
-        return bounds(int(self.component[-1]) + 1, self.w.shape[1], self.covariance)
+from .starts import Start, make_mixture_start
 
 
 class AlaCarteRegressor(FourierRegressor):
@@ -76,7 +30,8 @@ class AlaCarteRegressor(FourierRegressor):
     ----------
     n_frequencies : M, shared evenly by the components; there are 2M features.
     n_components : number of mixture components, or several to try; every restart takes the next.
-    covariance : "diagonal" or "full" covariances of the components.
+    covariance : "diagonal" or "full" covariances of the components, or "fastfood" (for many
+        inputs: blocks S H G P H B with learned diagonals, see ``banklearn.baselines.fastfood``).
     n_restarts, restart_rows, restart_iter : starts, the rows each sees and its L-BFGS steps.
     max_iter : steps of the best start on (at most ``max_search_rows``) rows.
     select : "holdout" compares starts and stops the climb by the error on held-out rows;
@@ -84,7 +39,7 @@ class AlaCarteRegressor(FourierRegressor):
     scaling, scales, holdout, max_search_rows, a0, b0, chunk_rows : as in ``RKSRegressor``, whose
         search also gives the bandwidth around which the starts lie.
 
-    Attributes: ``mixture_`` (v, mu, L, noise on scaled inputs), ``W_``, ``lam_``, ``noise_``,
+    Attributes: ``mixture_`` (a ``Mixture`` or ``Fastfood``, on scaled inputs), ``W_``, ``lam_``, ``noise_``,
     ``n_iter_`` (L-BFGS steps of the best start), ``scores_`` of the restarts.
     """
 
@@ -138,7 +93,7 @@ class AlaCarteRegressor(FourierRegressor):
         self.scaler_, self.scale_ = self.choice_.scaler, self.choice_.scale
         X = self.scaler_(X)
         start, theta = self._optimise(X, y, split, rng)
-        self.mixture_ = start.mixture(theta)
+        self.mixture_ = start.parameters(theta)
         W, amplitude, noise = start.features(theta)
         self._finish(X, y, W, amplitude, noise)
         return self
@@ -169,7 +124,7 @@ class AlaCarteRegressor(FourierRegressor):
         return start, last.theta
 
     def _start(self, d: int, r: int, rng: np.random.Generator) -> Start:
-        """Start r: its number of components, its normals, and parameters around the RBF kernel."""
+        """Start r: its number of components, and parameters around the RBF kernel."""
         numbers = np.atleast_1d(np.asarray(self.n_components))
         Q = int(numbers[r % numbers.size])
         M = self.n_frequencies
@@ -177,10 +132,9 @@ class AlaCarteRegressor(FourierRegressor):
             raise ValueError(
                 f"n_components holds {Q}, but {M} frequencies can have 1 to {M} components."
             )
-        mixture = start_mixture(Q, d, self.scale_, 0.1, 1.0, rng)
-        component = np.arange(M) * Q // M
-        w = stratified_normals(component, d, rng)
-        return Start(w, component, self.covariance, mixture.pack(self.covariance))
+        if self.covariance == "fastfood":
+            return make_fastfood_start(M, Q, d, self.scale_, rng)
+        return make_mixture_start(M, Q, d, self.scale_, self.covariance, rng)
 
     def _climb(
         self,

@@ -16,6 +16,8 @@ from .marginal_likelihood import LikelihoodGradient
 
 MAX_LOG = 20.0
 
+Limits = list[tuple[float | None, float | None]]
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -134,13 +136,21 @@ def start_mixture(
     return Mixture(log_v, mu, L, float(np.log(noise)))
 
 
-def bounds(n_components: int, d: int, covariance: str) -> list[tuple[float | None, float | None]]:
-    """Limits for the packed parameters that keep the Gram matrix within double precision."""
+def variance_limits(n_components: int) -> Limits:
+    """Bounds of log v: beyond them the Gram matrix leaves double precision."""
+    return [(-10.0, 5.0)] * n_components
+
+
+def noise_limits() -> tuple[float | None, float | None]:
+    """Bounds of the log noise of a standardised target."""
+    return float(np.log(1e-9)), float(np.log(10.0))
+
+
+def bounds(n_components: int, d: int, covariance: str) -> Limits:
+    """Bounds of the packed parameters."""
     rows, columns = free_entries(d, covariance)
-    of_L = [
+    of_L: Limits = [
         (-MAX_LOG, MAX_LOG) if i == j else (None, None) for i, j in zip(rows, columns, strict=True)
     ]
-    out: list[tuple[float | None, float | None]] = [(-10.0, 5.0)] * n_components
-    out += [(None, None)] * (n_components * d)
-    out += of_L * n_components
-    return [*out, (float(np.log(1e-9)), float(np.log(10.0)))]
+    free: Limits = [(None, None)] * (n_components * d)
+    return [*variance_limits(n_components), *free, *(of_L * n_components), noise_limits()]

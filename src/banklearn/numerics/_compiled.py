@@ -312,3 +312,14 @@ def add_phase_gradient(Phi, R, A, residual, mu, out):  # type: ignore[no-untyped
     for j in range(out.shape[0]):
         k = 2 * j
         _add_slope(Phi[k], Phi[k + 1], R[k], R[k + 1], A, residual, mu[k], mu[k + 1], out[j])
+
+
+@njit(cache=True, nogil=True)
+def copy_lower(A, out):  # type: ignore[no-untyped-def]
+    """Copy the lower triangle of A to out, with zeros above it."""
+    n = A.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            out[i, j] = A[i, j]
+        for j in range(i + 1, n):
+            out[i, j] = 0.0

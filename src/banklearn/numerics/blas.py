@@ -1,42 +1,122 @@
 """Matrix products and factors for row-ordered arrays, all through one BLAS library.
 
 NumPy and SciPy each bring a BLAS with threads of its own; calls that alternate between the two
-make those threads fight for the cores. Everything heavy goes through SciPy's.
+make those threads fight for the cores, so everything heavy goes through SciPy's. Its Python
+wrappers hold the interpreter's lock while they compute; the same routines, called by the addresses
+that SciPy publishes for Cython, do not, so that chains in threads really run side by side.
+
+A row-ordered (p, n) array is a column-ordered (n, p) one to BLAS: hence the transposes below.
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemm, dsyrk, dtrsm
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg import cython_blas, cython_lapack
 
 Array = NDArray[np.float64]
 
 
+def _routine(module: Any, name: str, arguments: int) -> Callable[..., None]:
+    """A BLAS or LAPACK routine; ctypes releases the interpreter's lock while it runs."""
+    capsule = module.__pyx_capi__[name]
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    address = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+    signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)
+    return signature(address)
+
+
+_dgemm = _routine(cython_blas, "dgemm", 13)
+_dsyrk = _routine(cython_blas, "dsyrk", 10)
+_dtrsm = _routine(cython_blas, "dtrsm", 11)
+_dpotrf = _routine(cython_lapack, "dpotrf", 5)
+_dpotri = _routine(cython_lapack, "dpotri", 5)
+
+_N, _T, _U, _R = (ctypes.byref(ctypes.c_char(letter)) for letter in (b"N", b"T", b"U", b"R"))
+
+
+def _int(value: int) -> Any:
+    return ctypes.byref(ctypes.c_int(value))
+
+
+def _number(value: float) -> Any:
+    return ctypes.byref(ctypes.c_double(value))
+
+
+def _rows(A: Array) -> Array:
+    """A itself when its rows are contiguous, else a copy."""
+    if A.dtype == np.float64 and (A.shape[1] <= 1 or A.strides[1] == 8) and A.strides[0] >= 8:
+        return A
+    return np.ascontiguousarray(A, dtype=np.float64)
+
+
+def _place(A: Array) -> tuple[Any, Any]:
+    """Address and leading dimension of a row-ordered array."""
+    step = A.strides[0] // 8 if A.shape[0] > 1 else A.shape[1]
+    return ctypes.c_void_p(A.ctypes.data), _int(max(step, A.shape[1], 1))
+
+
+def _product(C: Array, A: Array, B: Array, transposed: bool, factor: float, keep: float) -> Array:
+    """C = keep C + factor A B' (or A B); C (p, q), A (p, n)."""
+    (p, n), q = A.shape, C.shape[1]
+    if p and q:
+        A, B = _rows(A), _rows(B)
+        first = _T if transposed else _N
+        b, ldb = _place(B)
+        a, lda = _place(A)
+        c, ldc = _place(C)
+        _dgemm(
+            first, _N, _int(q), _int(p), _int(n), _number(factor), b, ldb, a, lda, _number(keep),
+            c, ldc,
+        )  # fmt: skip
+    return C
+
+
 def times(A: Array, B: Array) -> Array:
-    """A B for row-ordered A (p, n) and B (n, q)."""
-    return dgemm(1.0, B.T, A.T).T
+    """A B for A (p, n) and B (n, q)."""
+    return _product(np.empty((A.shape[0], B.shape[1])), A, B, False, 1.0, 0.0)
 
 
 def times_transposed(A: Array, B: Array) -> Array:
     """A B' for A (p, n) and B (q, n)."""
-    return dgemm(1.0, B.T, A.T, trans_a=1).T
+    return _product(np.empty((A.shape[0], B.shape[0])), A, B, True, 1.0, 0.0)
 
 
 def add_times_transposed(C: Array, A: Array, B: Array, factor: float = 1.0) -> None:
-    """C += factor A B' in place; C (p, q), A (p, n), B (q, n), all row-ordered."""
-    dgemm(factor, B.T, A.T, beta=1.0, c=C.T, trans_a=1, overwrite_c=1)
+    """C += factor A B' in place; row-ordered C (p, q), A (p, n), B (q, n)."""
+    _product(C, A, B, True, factor, 1.0)
+
+
+def _square(C: Array, A: Array, inner: bool, factor: float) -> None:
+    """Lower triangle of C += factor A A', or factor A' A."""
+    A = _rows(A)
+    rows, columns = A.shape
+    size, depth = (columns, rows) if inner else (rows, columns)
+    if size and depth:
+        a, lda = _place(A)
+        c, ldc = _place(C)
+        _dsyrk(
+            _U, _N if inner else _T, _int(size), _int(depth), _number(factor), a, lda,
+            _number(1.0), c, ldc,
+        )  # fmt: skip
 
 
 def add_square(C: Array, A: Array, factor: float = 1.0) -> None:
-    """C += factor A A' in place, lower triangle only; C (p, p), A (p, n), row-ordered."""
-    dsyrk(factor, A.T, beta=1.0, c=C.T, trans=1, overwrite_c=1)
+    """C += factor A A' in place, lower triangle only; row-ordered C (p, p), A (p, n)."""
+    _square(C, A, False, factor)
 
 
 def subtract_inner(C: Array, B: Array) -> None:
-    """C -= B' B in place, lower triangle only; C (p, p), B (n, p), row-ordered."""
-    dsyrk(-1.0, B.T, beta=1.0, c=C.T, overwrite_c=1)
+    """C -= B' B in place, lower triangle only; row-ordered C (p, p), B (n, p)."""
+    _square(C, B, True, -1.0)
 
 
 def mirror(C: Array) -> Array:
@@ -47,29 +127,60 @@ def mirror(C: Array) -> Array:
     return C
 
 
+def _lower(A: Array) -> Array:
+    """A row-ordered copy of the lower triangle, zeros above."""
+    from banklearn.numerics import _compiled
+
+    out = np.empty(A.shape)
+    _compiled.copy_lower(A, out)
+    return out
+
+
 def cholesky_lower(A: Array) -> Array:
     """Lower L with L L' = A from the lower triangle of A; LinAlgError when A is not definite."""
-    U, info = dpotrf(A.T, lower=0, clean=1)
-    if info == 0 and not np.isfinite(U.diagonal()).all():  # LAPACK lets NaN pass
-        info = 1 + int(np.argmin(np.isfinite(U.diagonal())))
-    if info != 0:
-        raise np.linalg.LinAlgError(f"leading minor of order {info} is not positive definite")
-    return U.T
+    L = _lower(A)
+    info = ctypes.c_int(0)
+    place, ld = _place(L)
+    if len(L):
+        _dpotrf(_U, _int(len(L)), place, ld, ctypes.byref(info))
+    failed = info.value
+    if failed == 0 and not np.isfinite(L.diagonal()).all():  # LAPACK lets NaN pass
+        failed = 1 + int(np.argmin(np.isfinite(L.diagonal())))
+    if failed != 0:
+        raise np.linalg.LinAlgError(f"leading minor of order {failed} is not positive definite")
+    return L
 
 
 def inverse_from_cholesky(L: Array) -> Array:
     """(L L')^-1."""
-    lower, info = dpotri(L.T, lower=0)
-    if info != 0:
+    out = _lower(L)
+    info = ctypes.c_int(0)
+    place, ld = _place(out)
+    _dpotri(_U, _int(len(out)), place, ld, ctypes.byref(info))
+    if info.value != 0:
         raise np.linalg.LinAlgError("a Cholesky factor has a zero on its diagonal")
-    return mirror(lower.T)
+    return mirror(out)
+
+
+def _triangular(L: Array, B: Array, transposed: bool) -> Array:
+    n, k = B.shape
+    if n and k:
+        L = _rows(L)
+        lower, ldl = _place(L)
+        b, ldb = _place(B)
+        _dtrsm(
+            _R, _U, _T if transposed else _N, _N, _int(k), _int(n), _number(1.0), lower, ldl, b, ldb
+        )
+    return B
 
 
 def solve_lower(L: Array, B: Array, overwrite: bool = False) -> Array:
-    """L^-1 B for lower triangular L (n, n) and row-ordered B (n, k)."""
-    return dtrsm(1.0, L.T, B.T, side=1, lower=0, overwrite_b=overwrite).T
+    """L^-1 B for lower triangular L (n, n) and B (n, k); overwrite may work in B itself."""
+    return _triangular(
+        L, _rows(B) if overwrite else np.array(B, dtype=np.float64, order="C"), False
+    )
 
 
 def solve_lower_transposed(L: Array, B: Array) -> Array:
-    """L^-T B for lower triangular L (n, n) and row-ordered B (n, k)."""
-    return dtrsm(1.0, L.T, B.T, side=1, lower=0, trans_a=1).T
+    """L^-T B for lower triangular L (n, n) and B (n, k)."""
+    return _triangular(L, np.array(B, dtype=np.float64, order="C"), True)
