@@ -73,6 +73,20 @@ def one(job: tuple[str, int]) -> dict[str, Any]:
     }
 
 
+def table(results: list[dict[str, Any]], summary: dict[str, Any]) -> str:
+    """The runs as Markdown."""
+    fields = ("band holds", "kernel rmse", "rbf rmse", "ratio", "log evidence", "rbf log evidence")
+    lines = [
+        "| size | seed | " + " | ".join(fields) + " |",
+        "|---|---" + "|---" * len(fields) + "|",
+    ]
+    for r in results:
+        cells = " | ".join(f"{r[f]:.4g}" for f in fields)
+        lines.append(f"| {r['size']} | {r['seed']} | {cells} |")
+    lines += ["", *(f"- {name}: {value:.3g}" for name, value in summary.items())]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
@@ -99,6 +113,7 @@ def main() -> None:
     out = Path(arguments.out)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps({"summary": summary, "runs": results}, indent=1) + "\n")
+    out.with_suffix(".md").write_text(table(results, summary))
 
 
 if __name__ == "__main__":
