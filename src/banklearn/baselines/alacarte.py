@@ -16,6 +16,7 @@ from .chunks import CHUNK_ROWS, Array, gram, row_chunks, weighted_features
 from .climb import Climb, climb
 from .estimator import FourierRegressor
 from .fastfood import make_fastfood_start
+from .first_mixtures import energy_mixture, random_mixture
 from .ridge import ridge_posterior
 from .scaling import Split, generator, make_scalers, split_rows
 from .search import RIDGES
@@ -39,8 +40,8 @@ class AlaCarteRegressor(FourierRegressor):
     scaling, scales, holdout, max_search_rows, a0, b0, chunk_rows : as in ``RKSRegressor``, whose
         search also gives the bandwidth around which the starts lie.
 
-    Attributes: ``mixture_`` (a ``Mixture`` or ``Fastfood``, on scaled inputs), ``W_``, ``lam_``, ``noise_``,
-    ``n_iter_`` (L-BFGS steps of the best start), ``scores_`` of the restarts.
+    Attributes: ``mixture_`` (a ``Mixture`` or ``Fastfood``, on scaled inputs), ``W_``, ``lam_``,
+    ``noise_``, ``n_iter_`` (L-BFGS steps of the best start), ``scores_`` of the restarts.
     """
 
     def __init__(
@@ -92,14 +93,14 @@ class AlaCarteRegressor(FourierRegressor):
         )
         self.scaler_, self.scale_ = self.choice_.scaler, self.choice_.scale
         X = self.scaler_(X)
-        start, theta = self._optimise(X, y, split, rng)
+        start, theta = self._optimise(X, y, W0, split, rng)
         self.mixture_ = start.parameters(theta)
         W, amplitude, noise = start.features(theta)
         self._finish(X, y, W, amplitude, noise)
         return self
 
     def _optimise(
-        self, X: Array, y: Array, split: Split, rng: np.random.Generator
+        self, X: Array, y: Array, W0: Array, split: Split, rng: np.random.Generator
     ) -> tuple[Start, Array]:
         """The best start and its parameters after climbing.
 
@@ -107,7 +108,8 @@ class AlaCarteRegressor(FourierRegressor):
         """
         rows = split.fit if self.select == "holdout" else split.all
         few = rng.permutation(rows)[: self.restart_rows]
-        starts = [self._start(X.shape[1], r, rng) for r in range(self.n_restarts)]
+        energy = self._energy(X[few], y[few], W0)
+        starts = [self._start(r, W0 / self.scale_, energy, rng) for r in range(self.n_restarts)]
         climbs = [
             self._climb(start, start.theta, self.restart_iter, X, y, few, split.out)
             for start in starts
@@ -123,8 +125,14 @@ class AlaCarteRegressor(FourierRegressor):
         self.n_iter_ = max(climbs[best].steps + last.steps, 1)
         return start, last.theta
 
-    def _start(self, d: int, r: int, rng: np.random.Generator) -> Start:
-        """Start r: its number of components, and parameters around the RBF kernel."""
+    def _energy(self, X: Array, y: Array, W0: Array) -> Array:
+        """beta_cos^2 + beta_sin^2 of the RBF model that the search chose, (M,)."""
+        stats = gram(X, y[:, None], W0 / self.scale_, None, self.chunk_rows)
+        beta = ridge_posterior(stats, self.choice_.lam, self.a0, self.b0).mu_n
+        return np.asarray(beta[0::2] ** 2 + beta[1::2] ** 2)
+
+    def _start(self, r: int, W: Array, energy: Array, rng: np.random.Generator) -> Start:
+        """Start r: random around the RBF kernel, or every other one at its strongest clusters."""
         numbers = np.atleast_1d(np.asarray(self.n_components))
         Q = int(numbers[r % numbers.size])
         M = self.n_frequencies
@@ -133,8 +141,12 @@ class AlaCarteRegressor(FourierRegressor):
                 f"n_components holds {Q}, but {M} frequencies can have 1 to {M} components."
             )
         if self.covariance == "fastfood":
-            return make_fastfood_start(M, Q, d, self.scale_, rng)
-        return make_mixture_start(M, Q, d, self.scale_, self.covariance, rng)
+            return make_fastfood_start(M, Q, W.shape[1], self.scale_, rng)
+        if (r // numbers.size) % 2:
+            mixture = energy_mixture(Q, W, energy, rng)
+        else:
+            mixture = random_mixture(Q, W.shape[1], self.scale_, rng)
+        return make_mixture_start(M, mixture, self.covariance, rng)
 
     def _climb(
         self,

@@ -51,8 +51,8 @@ class FastfoodStart(Start):
         size = self.permutation.size
         ends = np.cumsum([Q, Q * self.d, size, size, size])
         log_v, mu, S, G, B, log_noise = np.split(theta, ends)
-        diagonals = (part.reshape(blocks) for part in (S, G, B))
-        return Fastfood(log_v, mu.reshape(Q, self.d), *diagonals, float(log_noise[0]))
+        S, G, B = S.reshape(blocks), G.reshape(blocks), B.reshape(blocks)
+        return Fastfood(log_v, mu.reshape(Q, self.d), S, G, B, float(log_noise[0]))
 
     def _core(self, G: Array) -> Array:
         """H G P H of every block, (n_blocks, D, D)."""
@@ -82,7 +82,7 @@ class FastfoodStart(Start):
         d_mu = np.array([found.W[self.component == q].sum(axis=0) for q in range(Q)])
         of_G = np.einsum("bkj,bkj->bk", np.einsum("ik,bij->bkj", H, d_core), H[self.permutation])
         return Fastfood(
-            np.bincount(self.component, weights=found.log_amplitude),
+            np.bincount(self.component, weights=found.log_amplitude).astype(np.float64),
             d_mu,
             np.sum(E * core * B, axis=2),
             of_G,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from .chunks import Array
 from .marginal_likelihood import LikelihoodGradient
@@ -102,38 +101,6 @@ def mixture_gradient(
     return np.concatenate(
         [d_log_v, d_mu.ravel(), d_L[:, rows, columns].ravel(), [gradient.log_noise]]
     )
-
-
-def stratified_normals(component: np.ndarray, d: int, rng: np.random.Generator) -> Array:
-    """Standard normals (M, d), a Latin hypercube within each component: no gaps, no clumps.
-
-    The optimiser moves all frequencies of a component together, so a gap would stay a gap.
-    """
-    w = np.empty((component.size, d))
-    for q in np.unique(component):
-        of_q = np.flatnonzero(component == q)
-        strata = np.argsort(rng.random((of_q.size, d)), axis=0)
-        w[of_q] = ndtri((strata + rng.random((of_q.size, d))) / of_q.size)
-    return w
-
-
-def start_mixture(
-    n_components: int, d: int, scale: float, noise: float, variance: float, rng: np.random.Generator
-) -> Mixture:
-    """A random start around the RBF kernel of bandwidth ``scale``.
-
-    The first component has mean zero; bandwidths are spread over a factor of e either way and
-    the other means over the width of their component.
-    """
-    spread = rng.uniform(-1.0, 1.0, n_components) if n_components > 1 else np.zeros(1)
-    log_width = spread - np.log(scale)
-    mu = rng.standard_normal((n_components, d)) * np.exp(log_width)[:, None]
-    mu[0] = 0.0
-    L = np.zeros((n_components, d, d))
-    i = np.arange(d)
-    L[:, i, i] = log_width[:, None]
-    log_v = np.full(n_components, 0.5 * np.log(variance / n_components))
-    return Mixture(log_v, mu, L, float(np.log(noise)))
 
 
 def variance_limits(n_components: int) -> Limits:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from .chunks import Array
+from .first_mixtures import stratified_normals
 from .marginal_likelihood import LikelihoodGradient, marginal_likelihood
 from .spectral_mixture import (
     Limits,
@@ -16,8 +17,6 @@ from .spectral_mixture import (
     bounds,
     frequencies,
     mixture_gradient,
-    start_mixture,
-    stratified_normals,
     unpack,
 )
 
@@ -88,15 +87,10 @@ class MixtureStart(Start):
 
 
 def make_mixture_start(
-    n_frequencies: int,
-    n_components: int,
-    d: int,
-    scale: float,
-    covariance: str,
-    rng: np.random.Generator,
+    n_frequencies: int, mixture: Mixture, covariance: str, rng: np.random.Generator
 ) -> MixtureStart:
-    """A random start around the RBF kernel of bandwidth ``scale``."""
-    mixture = start_mixture(n_components, d, scale, 0.1, 1.0, rng)
-    component = np.arange(n_frequencies) * n_components // n_frequencies
+    """A start at a mixture, its frequencies dealt out evenly to the components."""
+    Q, d = mixture.mu.shape
+    component = np.arange(n_frequencies) * Q // n_frequencies
     w = stratified_normals(component, d, rng)
     return MixtureStart(mixture.pack(covariance), component, w, covariance)
