@@ -32,6 +32,8 @@ class FourierRegressor(RegressorMixin, BaseEstimator):
     def _prepare(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate X (N, d) and standardise y (N,)."""
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
+        if not np.isfinite(np.asarray(y, dtype=np.float64)).all():
+            raise ValueError("y contains NaN, infinity or missing values.")
         self.y_mean_, spread = float(np.mean(y)), float(np.std(y))
         self.y_scale_ = spread if spread > 0 else 1.0
         return X, np.asarray((y - self.y_mean_) / self.y_scale_, dtype=np.float64)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
 from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.memory import MemoryEngine
@@ -114,8 +113,6 @@ class BankBase(BaseEstimator):
             ("thin", 1),
             ("gradient_every", 0),
             ("gradient_length", 1),
-            ("gradient_every", 0),
-            ("gradient_length", 1),
             ("verbose", 0),
         ):
             check.whole(name, getattr(self, name), least)
@@ -123,8 +120,12 @@ class BankBase(BaseEstimator):
             check.positive(name, getattr(self, name))
         for name in ("max_time", "scale_shape", "nu0"):
             check.positive(name, getattr(self, name), none=True)
-        if self.spectral_scale != "auto":
+        if not isinstance(self.spectral_scale, str):
             check.positive("spectral_scale", self.spectral_scale)
+        if isinstance(self.spectral_scale, str):
+            check.one_of("spectral_scale", self.spectral_scale, ("auto",))
+        if not isinstance(self.growing_warmup, bool | np.bool_):
+            raise TypeError(f"growing_warmup must be True or False, not {self.growing_warmup!r}.")
         check.share("jump_probability", self.jump_probability)
         check.one_of("trend", self.trend, ("auto", *TRENDS))
         check.one_of("input_scaling", self.input_scaling, ("auto", *KINDS))
@@ -139,16 +140,13 @@ class BankBase(BaseEstimator):
         self._device = device_of(X) or self.device
         return to_memory(X), to_memory(y)
 
-    def _check_weight(self, sample_weight: Any, X: Array) -> Array | None:
-        """Weights as an array, or None where all are one; negative and all-zero are refused."""
-        if sample_weight is None:
-            return None
-        weight: Array = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        if not (weight > 0).any():
-            raise ValueError("sample_weight is zero for every row: there is nothing to fit.")
-        return weight
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "draws_")
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit learned, so that a failed fit leaves nothing half old."""
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)
 
     def _fit_posterior(
         self,
@@ -162,6 +160,11 @@ class BankBase(BaseEstimator):
         """Choose scaling and start, run the chains, keep the draws. y is in model units."""
         deadline = time.monotonic() + (self.max_time or 0.0)
         X, y, weight = merge_rows(X, y, weight)
+        varying = max(int((X.max(axis=0) > X.min(axis=0)).sum()), 1)
+        if self.nu0 is not None and self.nu0 <= varying - 1:
+            raise ValueError(
+                f"nu0 must exceed {varying - 1} for {varying} varying inputs, but is {self.nu0}."
+            )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         target = likelihood.start_target(y, weight)
         with limited_to(1):  # many small problems: threads would only get in each other's way
@@ -182,8 +185,6 @@ class BankBase(BaseEstimator):
             a0=self.a0,
             b0=self.b0,
         )
-        if prior.nu0 <= d - 1:
-            raise ValueError(f"nu0 must exceed {d - 1} for {d} varying inputs, but is {self.nu0}.")
         self.prior_ = prior
         model = Model(prior, likelihood, trend)
         engine = make_engine(self._device, Xs, y, weight)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
-from banklearn.estimators.data import validate_data
+from banklearn.estimators.data import check_weight, validate_data
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import Trend
 from banklearn.posterior.classify import (
@@ -50,6 +50,8 @@ class BankClassifier(ClassifierMixin, BankBase):
     ----------
     classes_ : array of shape (C,)
         The labels.
+    stick_ : array of shape (C,)
+        Positions in classes_ in the order in which classes are broken off the stick.
     kernel_, draws_, trace_
         As for :class:`BankRegressor`.
     """
@@ -113,20 +115,23 @@ class BankClassifier(ClassifierMixin, BankBase):
         """Learn kernel and class probabilities; a row of weight w counts as w rows."""
         self._check_parameters()
         check.one_of("inference", self.inference, ("polya-gamma", "laplace-mh"))
+        self._forget()
         X, y = self._arrays(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
-        weight = self._check_weight(sample_weight, X)
+        weight = check_weight(sample_weight, X)
         if self.class_weight is not None:
             weight = self._weigh_classes(y, weight)
         if weight is not None and not weight.all():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            where = "y" if weight is None else "y, where weights are above zero,"
             raise ValueError(
-                f"Classification needs at least two classes, but y holds only one class: "
-                f"{self.classes_[0]!r}."
+                f"Classification needs at least two classes, but {where} holds only one class: "
+                f"{classes[0].item()!r}."
             )
+        self.classes_ = classes
         self.stick_ = self._stick(codes, weight)
         position = np.argsort(self.stick_)[codes].astype(np.float64)
         laplace = self.inference == "laplace-mh"
@@ -195,8 +200,7 @@ class BankClassifier(ClassifierMixin, BankBase):
 
     def predict_proba_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
         """Credible interval of the class probabilities: (lower, upper), (n, C) each."""
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie between 0 and 1, but is {coverage!r}.")
+        check.inside("coverage", coverage)
         tail = 0.5 * (1.0 - coverage)
         rows = self._rows(X)
         bounds = np.empty((2, len(rows), len(self.classes_)))

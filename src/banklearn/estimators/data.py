@@ -1,33 +1,106 @@
-"""Validation of X and y: scikit-learn's, with a sentence where it would pass on NumPy's words."""
+"""Validation of X, y and weights: scikit-learn's, with a sentence instead of NumPy's words."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import validate_data as _validate_data
+
+Array = NDArray[np.float64]
+
+#: Parts of NumPy's and pandas' messages about values that are not numbers.
+_NOT_NUMBERS = ("could not convert", "could not be promoted", "inhomogeneous")
 
 
 def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
-    """As scikit-learn's function; text is refused in a sentence that names its column."""
+    """As scikit-learn's function; what is not a number is refused in a sentence."""
+    if isinstance(X, str | bytes):
+        raise ValueError(f"X must be a table of numbers, but is the text {X!r}.")
+    _refuse_dates(X)
     try:
         return _validate_data(estimator, X, *args, **options)
-    except ValueError as error:
-        if "could not convert" not in str(error):
+    except (ValueError, TypeError) as error:
+        if not any(words in str(error) for words in _NOT_NUMBERS):
             raise
-        raise ValueError(_text_found(X)) from error
+        raise ValueError(_not_numbers(X)) from error
 
 
-def _text_found(X: Any) -> str:
+def numeric_target(y: Any) -> Array:
+    """y as finite numbers; missing values, text and dates are refused."""
+    kind = np.asarray(y).dtype.kind
+    if kind in "mM":
+        raise ValueError("y holds dates or times; give it as numbers, such as days since a start.")
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError("y holds text, but numbers are needed.") from error
+    if not np.isfinite(values).all():
+        where = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
+        raise ValueError(
+            f"y contains NaN, infinity or missing values (the first in row {where}). Remove those "
+            "rows or fill them in."
+        )
+    return values
+
+
+def check_weight(sample_weight: Any, X: Array) -> Array | None:
+    """Weights as an array, or None where all are one; negative and all-zero are refused."""
+    if sample_weight is None:
+        return None
+    try:
+        weight: Array = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+    except (ValueError, TypeError) as error:
+        if not any(words in str(error) for words in _NOT_NUMBERS):
+            raise
+        raise ValueError("sample_weight holds text, but numbers are needed.") from error
+    if not (weight > 0).any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to fit.")
+    if weight.max() > 1e100:
+        raise ValueError(
+            f"sample_weight goes up to {weight.max():.3g}; a row of weight w counts as w rows, so "
+            "such weights mean nothing. Divide them by their mean."
+        )
+    return weight
+
+
+def _columns(X: Any) -> list[tuple[str, Any]]:
     names = list(getattr(X, "columns", ()))
-    columns = [X[name] for name in names] if names else np.asarray(X, dtype=object).T
-    for i, column in enumerate(columns):
+    if names:
+        return [(f"Column {name!r} of X", X[name]) for name in names]
+    try:
+        table = np.asarray(X, dtype=object)
+    except ValueError:
+        return []
+    return [(f"Column {i} of X", c) for i, c in enumerate(table.T)] if table.ndim == 2 else []
+
+
+def _refuse_dates(X: Any) -> None:
+    if not hasattr(X, "columns"):
+        return
+    for label, column in _columns(X):
+        kind = getattr(getattr(column, "dtype", None), "kind", "")
+        if kind in ("m", "M") or str(getattr(column, "dtype", "")).startswith(("Date", "Time")):
+            raise ValueError(
+                f"{label} holds dates or times. Turn it into numbers first, such as days since a "
+                "start, or hour and weekday."
+            )
+
+
+def _not_numbers(X: Any) -> str:
+    for label, column in _columns(X):
         for value in np.asarray(column, dtype=object):
             if isinstance(value, str) and not _is_number(value):
-                return (f"Column {names[i]!r} of X" if names else f"Column {i} of X") + (
-                    f" holds text ({value!r}), but numbers are needed. Encode it first, for "
+                return (
+                    f"{label} holds text ({value!r}), but numbers are needed. Encode it first, for "
                     "example with sklearn.preprocessing.OneHotEncoder."
                 )
+    if not _columns(X):
+        return "X must be a table: rows of the same number of numbers."
     return "y holds text, but numbers are needed."
 
 

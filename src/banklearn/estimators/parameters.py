@@ -9,6 +9,8 @@ from typing import Any
 
 def whole(name: str, value: Any, least: int) -> None:
     """A whole number of at least `least`."""
+    if name == "verbose" and isinstance(value, bool):
+        return
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, not {value!r}.")
     if value < least:
@@ -29,6 +31,12 @@ def share(name: str, value: Any) -> None:
     """A number between zero and one."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise ValueError(f"{name} must be a number between 0 and 1, but is {value!r}.")
+
+
+def inside(name: str, value: Any) -> None:
+    """A number strictly between zero and one."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, but is {value!r}.")
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -50,7 +50,8 @@ class Progress:
         accepted = "/".join(
             f"{100 * share:.0f}" for share in (info.accepted_jumps, info.accepted_local)
         )
-        report = f"log {value:.1f} acc {accepted}% K {info.K}"
+        name = "log evidence" if value == info.log_evidence else "log lik."
+        report = f"{name} {value:.1f} {accepted}% K {info.K}"
         with self._lock:
             if chain not in self._tasks:
                 self._tasks[chain] = self._bar.add_task(

@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from banklearn.engines.choose import to_memory
+from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
-from banklearn.estimators.data import validate_data
+from banklearn.estimators.data import check_weight, numeric_target, validate_data
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.posterior.draws import regression_draw
 from banklearn.posterior.predict import (
@@ -49,7 +50,8 @@ class BankRegressor(RegressorMixin, BankBase):
     input_scaling : {"auto", "standard", "arcsinh", "none"}
         How inputs are brought to a common scale; "auto" lets the evidence choose.
     spectral_scale : float or "auto"
-        Prior standard deviation of the frequencies of scaled inputs; "auto": by evidence.
+        Prior standard deviation of the frequencies within a component, for scaled inputs; their
+        means vary more, by 1 / sqrt(kappa0). "auto": by evidence.
     scale_shape : float or None
         Shape of the gamma prior on the diagonal of Psi0; None fixes it, as the paper does.
     kappa0, nu0, alpha_shape, alpha_rate, a0, b0 : float
@@ -82,10 +84,11 @@ class BankRegressor(RegressorMixin, BankBase):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankRegressor:
         """Learn kernel and function from X (N, d) and y (N,); weight w means w such rows."""
         self._check_parameters()
+        self._forget()
         X, y = self._arrays(X, y)
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        weight = self._check_weight(sample_weight, X)
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=False)
+        y = numeric_target(y)
+        weight = check_weight(sample_weight, X)
         if weight is not None and not weight.all():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.target_scaling_: TargetScaling = fit_target_scaling(y, weight)
@@ -110,8 +113,7 @@ class BankRegressor(RegressorMixin, BankBase):
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
         """Central interval of the predictive law: (lower, upper), (n,) each."""
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie between 0 and 1, but is {coverage!r}.")
+        check.inside("coverage", coverage)
         tail = 0.5 * (1.0 - coverage)
         quantiles = self.predict_quantiles(X, [tail, 1.0 - tail])
         return quantiles[:, 0], quantiles[:, 1]
@@ -148,6 +150,7 @@ class BankRegressor(RegressorMixin, BankBase):
     ) -> Array:
         """Joint draws at the rows of X, (n, n_samples), with noise unless switched off."""
         rows = self._rows(X)
+        check.whole("n_samples", n_samples, 1)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
         out = np.empty((len(rows), n_samples))
         for s in range(n_samples):

@@ -26,7 +26,7 @@ class Prior:
     nu0: float
     psi_mean: Array
     psi_shape: float | None = 1.0
-    alpha_shape: float = 1.0
+    alpha_shape: float = 4.0
     alpha_rate: float = 1.0
     lam_log_mean: float = 0.0
     lam_log_sd: float = 5.0

@@ -94,7 +94,7 @@ class LearnedKernel:
         if not self.scaling.linear:
             raise ValueError(_NOT_LINEAR)
         scale = self.scaling.scale
-        omega = np.asarray(omega, dtype=np.float64)
+        omega = _numbers(omega, "omega")
         omega = omega[:, None] if omega.ndim == 1 else self._varying(omega, "omega")
         if omega.shape[1] != len(scale):
             raise ValueError(
@@ -120,7 +120,7 @@ class LearnedKernel:
         return [self.draws[i] for i in picks]
 
     def _rows(self, X: Any) -> Array:
-        X = np.asarray(X, dtype=np.float64)
+        X = _numbers(X, "X")
         if X.ndim == 1:
             X = X[None]
         if X.shape[1] != len(self.scaling.used):
@@ -133,7 +133,7 @@ class LearnedKernel:
     def _lags(self, lags: Any) -> Array:
         if not self.scaling.linear:
             raise ValueError(_NOT_LINEAR)
-        t = np.asarray(lags, dtype=np.float64)
+        t = _numbers(lags, "lags")
         if t.ndim == 1:
             full = np.zeros((len(t), len(self.scaling.scale)))
             full[:, 0] = t
@@ -156,6 +156,19 @@ _NOT_LINEAR = (
     "This kernel was learned on arcsinh-transformed inputs, so it is not a function of lags in "
     "your units. Fit with input_scaling='standard' to get one, or call the kernel on rows."
 )
+
+
+def _numbers(values: Any, name: str) -> Array:
+    """Finite numbers in one or two dimensions."""
+    try:
+        A = np.asarray(values, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} must be numbers: {error}.") from error
+    if A.ndim not in (1, 2):
+        raise ValueError(f"{name} must have one or two dimensions, but has {A.ndim}.")
+    if not np.isfinite(A).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    return A
 
 
 def _band(curves: Array, coverage: float) -> Band:
