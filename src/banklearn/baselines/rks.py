@@ -46,8 +46,10 @@ class RKSRegressor(FourierRegressor):
     a0, b0 : inverse gamma prior of the noise variance of the standardised target.
     chunk_rows : rows worked on at a time; bounds the memory.
 
-    Attributes: ``scale_``, ``lam_``, ``W_`` (M, d), ``noise_``, ``posterior_``, ``choice_`` (all
-    scores that were seen).
+    Attributes
+    ----------
+    scale_, lam_, W_, noise_, posterior_, choice_
+        What was chosen and fitted; choice_ has all scores that were seen.
     """
 
     def __init__(
