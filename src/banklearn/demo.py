@@ -24,9 +24,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from banklearn.baselines import RKSRegressor
+from banklearn.datasets.synthetic import MU, PI, SIGMA, synthetic_kernel
 from banklearn.estimators.regressor import BankRegressor
 from banklearn.model.features import fourier_features
-from banklearn.model.kernel import mixture_kernel, mixture_spectral_density
+from banklearn.model.kernel import mixture_spectral_density
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.kernel import Mixture
 from banklearn.report import render, summarise
@@ -44,15 +45,8 @@ Array = NDArray[np.float64]
 LAGS = np.linspace(0.0, 8.0, 161)
 
 
-#: Section 4.1: rho = N(0, 1/4) / 2 + N(3 pi / 4, 1/4) / 2.
-TRUTH = Mixture(
-    pi=np.array([0.5, 0.5]), mu=np.array([[0.0], [0.75 * np.pi]]), Sigma=np.full((2, 1, 1), 0.25)
-)
-
-
-def synthetic_kernel(lags: Array) -> Array:
-    """k(t) = exp(-t^2 / 8) (1 + cos(3 pi t / 4)) / 2."""
-    return mixture_kernel(lags[:, None], *TRUTH)
+#: The spectral density of section 4.1.
+TRUTH = Mixture(PI, MU, SIGMA)
 
 
 def synthetic_spectral_density(omega: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,8 +146,3 @@ def _draw(
         chain=chain_id,
         sweep=sweep,
     )
-
-
-def draw_array(draws: Sequence[Draw], name: str) -> Array:
-    """One scalar of every draw, (S,)."""
-    return np.array([getattr(draw, name) for draw in draws], dtype=float)
