@@ -19,6 +19,10 @@ PRIOR = make_prior(2, np.random.default_rng(3), lam_log_mean=-1.5, psi_shape=3.0
 SAMPLERS = {
     "polya-gamma": (sweep, Tuning(Moves(jump=0.5, rho_min=0.2))),
     "polya-gamma, gradient": (sweep, Tuning(gradient_every=1)),
+    "polya-gamma, all moves": (
+        sweep,
+        Tuning(Moves(jump=0.7, rho_min=0.2, switch=0.7), gradient_every=1, interweave_every=1),
+    ),
     "laplace-mh": (joint_move, Tuning(Moves(jump=0.5, rho_min=0.2))),
 }
 

@@ -92,6 +92,8 @@ BAD_PARAMETERS = {
     "a0": (0.0,),
     "b0": (-1e-6,),
     "jump_probability": (-0.1, 1.5, "half"),
+    "switch_probability": (-0.1, 1.5),
+    "interweave_every": (-1, 0.5),
     "proposal": ("one-by-one",),
     "verbose": (-1,),
     "gradient_every": (-1, 0.5),

@@ -21,6 +21,8 @@ TUNINGS = {
     "local": Tuning(Moves(jump=0.0, rho_min=0.2)),
     "at once": Tuning(Moves(jump=0.0, rho_min=0.2), scheme="at-once"),
     "gradient": Tuning(gradient_every=1),
+    "switches": Tuning(Moves(jump=0.8, switch=0.8)),
+    "interweaving": Tuning(interweave_every=1),
 }
 
 

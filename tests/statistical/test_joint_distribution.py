@@ -16,6 +16,7 @@ from banklearn.model.generative import draw_state, simulate_regression
 from banklearn.numerics.streams import Streams
 from banklearn.posterior.diagnostics import standard_error
 from banklearn.sampler import sweep
+from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import FALSE_ALARM, plain_features
 from joint_law import (
@@ -97,7 +98,14 @@ def test_labels_and_sweeps_in_turn_simulate_the_model(name, C):
 
 
 @pytest.mark.parametrize(
-    "tuning", [Tuning(), Tuning(gradient_every=1)], ids=["in turn", "gradient"]
+    "tuning",
+    [
+        Tuning(),
+        Tuning(gradient_every=1),
+        Tuning(Moves(jump=0.8, switch=0.8)),
+        Tuning(Moves(switch=0.5), gradient_every=1, interweave_every=1),
+    ],
+    ids=["in turn", "gradient", "switches", "all moves"],
 )
 def test_targets_and_sweeps_in_turn_simulate_regression(tuning):
     rng, model = np.random.default_rng(0), Model(PRIOR, Gaussian(PRIOR.a0, PRIOR.b0), TREND)

@@ -71,6 +71,8 @@ class BankBase(BaseEstimator):
         a0: float = 1.0,
         b0: float = 1e-6,
         jump_probability: float = 0.5,
+        switch_probability: float = 0.5,
+        interweave_every: int = 1,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
         gradient_every: int = 0,
@@ -96,6 +98,8 @@ class BankBase(BaseEstimator):
         self.a0 = a0
         self.b0 = b0
         self.jump_probability = jump_probability
+        self.switch_probability = switch_probability
+        self.interweave_every = interweave_every
         self.proposal = proposal
         self.growing_warmup = growing_warmup
         self.gradient_every = gradient_every
@@ -112,6 +116,7 @@ class BankBase(BaseEstimator):
             ("n_draws", 1),
             ("thin", 1),
             ("gradient_every", 0),
+            ("interweave_every", 0),
             ("gradient_length", 1),
             ("verbose", 0),
         ):
@@ -127,6 +132,7 @@ class BankBase(BaseEstimator):
         if not isinstance(self.growing_warmup, bool | np.bool_):
             raise TypeError(f"growing_warmup must be True or False, not {self.growing_warmup!r}.")
         check.share("jump_probability", self.jump_probability)
+        check.share("switch_probability", self.switch_probability)
         check.one_of("trend", self.trend, ("auto", *TRENDS))
         check.one_of("input_scaling", self.input_scaling, ("auto", *KINDS))
         if not isinstance(self.device, str):
@@ -235,7 +241,8 @@ class BankBase(BaseEstimator):
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
         plan = Plan(self.n_warmup, self.n_draws, self.thin, left, stages)
         tuning = Tuning(
-            Moves(jump=self.jump_probability),
+            Moves(jump=self.jump_probability, switch=self.switch_probability),
+            interweave_every=self.interweave_every,
             scheme=self.proposal,
             gradient_every=self.gradient_every,
             gradient=GradientTuning(length=self.gradient_length),
@@ -305,6 +312,8 @@ def _trace(run: Run[Draw]) -> dict[str, Any]:
         "log_likelihood",
         "accepted_jumps",
         "accepted_local",
+        "accepted_switches",
+        "interweave_acceptance",
         "K",
         "alpha",
         "lam",

@@ -57,7 +57,12 @@ class BankRegressor(RegressorMixin, BankBase):
     kappa0, nu0, alpha_shape, alpha_rate, a0, b0 : float
         The other hyper-parameters; nu0=None means the number of inputs plus 2.
     jump_probability : float
-        Share of the paper's jumps among the proposals; the others are local.
+        Share of jumps among the proposals; the others are local.
+    switch_probability : float
+        Share of jumps that redraw the component too; 0 leaves the paper's jump alone.
+    interweave_every : int
+        Components are moved together with their frequencies every so many sweeps (0: never),
+        as long as warm-up finds steps that are worth making.
     proposal : {"in-turn", "at-once"}
         Decide frequencies one after another, or all together (eq. rreg), for comparison.
     growing_warmup : bool

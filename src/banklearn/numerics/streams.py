@@ -29,6 +29,7 @@ class Purpose(IntEnum):
     GRADIENT = 10
     SUBSAMPLE = 11
     PREDICT = 12
+    INTERWEAVE = 13
 
 
 @dataclass(frozen=True)

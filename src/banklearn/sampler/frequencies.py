@@ -24,11 +24,13 @@ class Moves:
     """Which moves a sweep proposes: the tuning of the frequency update.
 
     With probability jump a frequency is proposed afresh from its component (rho = 1); otherwise
-    it moves locally with log rho uniform between log rho_min and 0.
+    it moves locally with log rho uniform between log rho_min and 0. With probability switch a
+    jump redraws the component too (:mod:`.switch`).
     """
 
     jump: float = 0.5
     rho_min: float = 0.02
+    switch: float = 0.0
 
     def draw_rho(self, M: int, rng: np.random.Generator) -> Array:
         """rho_j for each frequency."""

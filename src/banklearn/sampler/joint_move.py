@@ -187,6 +187,8 @@ def step(
         log_likelihood=likelihood,
         accepted_jumps=mean_of(accepted[jumped]),
         accepted_local=mean_of(accepted[~jumped]),
+        accepted_switches=float("nan"),
+        interweave_acceptance=np.full(3, np.nan),
         lam_acceptance=0.44,
         gradient_acceptance=float("nan"),
         slope=None,

@@ -16,16 +16,24 @@ from banklearn.model.joint import State
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Purpose, Streams
-from banklearn.sampler import assignments, components, concentration, gradient, precision, scales
+from banklearn.sampler import (
+    assignments,
+    components,
+    concentration,
+    gradient,
+    interweave,
+    precision,
+    scales,
+    switch,
+)
 from banklearn.sampler.accept import accept_in_turn, extended_columns
 from banklearn.sampler.frequencies import (
     Moves,
-    accepted_frequencies,
     joint_acceptance,
-    propose,
     select_all,
 )
 from banklearn.sampler.gradient import GradientTuning
+from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.precision import Solved
 
 Array = NDArray[np.float64]
@@ -54,6 +62,9 @@ class Tuning:
     gradient: GradientTuning = field(default_factory=GradientTuning)
     #: Sweeps between two gradient moves; 0 makes none.
     gradient_every: int = 0
+    #: Sweeps between two moves of a component with its members; 0 makes none.
+    interweave_every: int = 0
+    interweave: InterweaveTuning = field(default_factory=InterweaveTuning)
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,8 @@ class Info:
     log_likelihood: float
     accepted_jumps: float
     accepted_local: float
+    accepted_switches: float
+    interweave_acceptance: Array
     lam_acceptance: float
     gradient_acceptance: float
     slope: Array | None
@@ -169,13 +182,13 @@ def step(
     M, h = state.M, trend_columns(model.trend, state.W.shape[1])
 
     rng = streams.at(Purpose.PROPOSALS, sweep)
-    rho = tuning.moves.draw_rho(M, rng)
-    W_star = propose(state, rho, rng)
+    offered = switch.offer(state, prior, tuning.moves, rng)
     use_gradient = tuning.gradient_every > 0 and sweep % tuning.gradient_every == 0
     working = likelihood.working(chain.beta, streams, sweep)
-    if use_gradient and not likelihood.fixed_weights:
+    use_interweave = tuning.interweave_every > 0 and sweep % tuning.interweave_every == 0
+    if (use_gradient or use_interweave) and not likelihood.fixed_weights:
         working = Frozen(working)
-    ext = extended(engine, model, chain, W_star, working)
+    ext = extended(engine, model, chain, offered.W, working)
     log_u = np.log(streams.at(Purpose.ACCEPT, sweep).random(M))
     trouble = False
     if tuning.scheme == "in-turn":
@@ -187,7 +200,8 @@ def step(
         yes = log_u[0] < joint_acceptance(star.log_evidence, now.log_evidence)
         accepted = np.full(M, yes)
     gram = ext.select(extended_columns(h, M, accepted))
-    state = state.with_(W=accepted_frequencies(state.W, W_star, accepted))
+    changed = offered.Z != state.Z
+    state = offered.taken(state, accepted)
 
     solved = precision.solve(gram, state.lam, likelihood, count)
     acceptance, slope = float("nan"), None
@@ -196,6 +210,16 @@ def step(
         rng = streams.at(Purpose.GRADIENT, sweep)
         state, gram, solved, acceptance, slope = gradient.update(
             state, gram, solved, target, tuning.gradient, rng
+        )
+    woven = np.full(len(interweave.KINDS), np.nan)
+    if use_interweave:
+
+        def evaluate(W: Array) -> tuple[Gram, Solved]:
+            there: Gram = engine.sum(GramSum(W, model.trend, working, likelihood.tasks))
+            return there, precision.solve(there, state.lam, likelihood, count)
+
+        state, gram, solved, woven = interweave.update(
+            state, gram, solved, evaluate, tuning.interweave, prior, streams, sweep
         )
     solved, lam_acceptance = precision.update(
         solved,
@@ -210,12 +234,14 @@ def step(
     beta = likelihood.draw_weights(gram, solved.solutions, streams.at(Purpose.WEIGHTS, sweep))
 
     state = update_mixture(state, prior, streams, sweep)
-    jumped = rho == 1.0
+    jumped = (offered.rho == 1.0) & ~changed
     info = Info(
         log_evidence=solved.log_evidence,
         log_likelihood=solved.log_evidence if likelihood.fixed_weights else float(ext.tt.sum()),
         accepted_jumps=mean_of(accepted[jumped]),
-        accepted_local=mean_of(accepted[~jumped]),
+        accepted_local=mean_of(accepted[offered.rho < 1.0]),
+        accepted_switches=mean_of(accepted[changed]),
+        interweave_acceptance=woven,
         lam_acceptance=lam_acceptance,
         gradient_acceptance=acceptance,
         slope=slope,
@@ -237,14 +263,15 @@ def update_mixture(state: State, prior: Prior, streams: Streams, sweep: int) -> 
 
 
 def adapt(tuning: Tuning, info: Info, sweep: int) -> Tuning:
-    """Warm-up only: the step of log lam towards 44 % acceptance, and the gradient move's steps."""
+    """Warm-up only: the steps of log lam, of gradient moves and of interweaving."""
     change = (info.lam_acceptance - 0.44) / np.sqrt(1.0 + 0.1 * sweep)
     lam_step = float(np.clip(tuning.lam_step * np.exp(change), 1e-3, 5.0))
     tuned = tuning.gradient
     if info.slope is not None:
         times = sweep // max(tuning.gradient_every, 1)
         tuned = gradient.adapt(tuned, info.gradient_acceptance, info.slope, times)
-    return replace(tuning, lam_step=lam_step, gradient=tuned)
+    woven = interweave.adapt(tuning.interweave, info.interweave_acceptance, sweep)
+    return replace(tuning, lam_step=lam_step, gradient=tuned, interweave=woven)
 
 
 def mean_of(flags: NDArray[np.bool_]) -> float:

@@ -1,0 +1,150 @@
+"""Components moved with their members: ratios against the joint density, by numerical Jacobians."""
+
+import numpy as np
+import pytest
+
+from banklearn.model.joint import log_prior
+from banklearn.sampler import interweave
+from banklearn.sampler.interweave import InterweaveTuning, adapt, propose
+from helpers import HUNDRED, close, make_problem
+
+
+def pack(state, k=None):
+    """The coordinates that a move changes: Sigma by its lower triangle."""
+    low = np.tril_indices(state.W.shape[1])
+    chosen = range(state.K) if k is None else [k]
+    parts = [state.W[state.Z == j].ravel() for j in chosen]
+    parts += [np.r_[state.mu[j], state.Sigma[j][low]] for j in chosen]
+    return np.concatenate(parts + ([state.psi] if k is None else []))
+
+
+def unpack(values, state, k=None):
+    d = state.W.shape[1]
+    low = np.tril_indices(d)
+    W, mu, Sigma, psi = state.W.copy(), state.mu.copy(), state.Sigma.copy(), state.psi
+    at = 0
+    chosen = range(state.K) if k is None else [k]
+    for j in chosen:
+        members = state.Z == j
+        W[members] = values[at : at + members.sum() * d].reshape(-1, d)
+        at += members.sum() * d
+    for j in chosen:
+        mu[j] = values[at : at + d]
+        lower = np.zeros((d, d))
+        lower[low] = values[at + d : at + d + len(low[0])]
+        Sigma[j] = lower + np.tril(lower, -1).T
+        at += d + len(low[0])
+    if k is None:
+        psi = values[at : at + d]
+    return state.with_(W=W, mu=mu, Sigma=Sigma, psi=psi)
+
+
+def log_jacobian(function, x):
+    """log |det| of a smooth map, by central differences."""
+    J = np.empty((len(x), len(x)))
+    for i in range(len(x)):
+        h = 1e-6 * max(1.0, abs(x[i]))
+        e = np.zeros(len(x))
+        e[i] = h
+        J[:, i] = (function(x + e) - function(x - e)) / (2 * h)
+    return np.linalg.slogdet(J)[1]
+
+
+@pytest.mark.parametrize("kind", ["one", "stretch"])
+def test_ratio_is_that_of_the_joint_times_the_jacobian(kind):
+    for seed in HUNDRED:
+        problem = make_problem(seed, M=3)
+        old, prior = problem.state, problem.prior
+
+        def moved(state, kind=kind, seed=seed, prior=prior):
+            return propose(kind, state, 0.4, prior, np.random.default_rng(seed))
+
+        new, log_ratio = moved(old)
+        changed = [j for j in range(old.K) if not np.array_equal(new.mu[j], old.mu[j])]
+        k = None if kind == "stretch" else changed[0]
+
+        def transform(x, old=old, k=k, moved=moved):
+            return pack(moved(unpack(x, old, k))[0], k)
+
+        expected = log_prior(new, prior) - log_prior(old, prior)
+        expected += log_jacobian(transform, pack(old, k))
+        close(log_ratio, expected, 1e-6, 1e-6)
+
+
+def test_shares_are_divided_as_the_joint_says():
+    """(Z, W) to (Z', W') by f, u and back: densities of the way there and back balance exactly.
+
+    The chance of (f, u, f') given Z times the joint density equals that of the way back, with
+    Beta(m_a, m_b) for f and uniform u; V_j is kept, so W -> W' has Jacobian |L'| / |L|.
+    """
+    from scipy.stats import beta
+
+    tried = 0
+    for seed in HUNDRED:
+        problem = make_problem(seed, M=20)
+        old, prior = problem.state, problem.prior
+        proposed = propose("share", old, 1.5, prior, np.random.default_rng(seed))
+        if proposed is None:
+            continue
+        new, log_ratio = proposed
+        assert log_ratio == 0.0
+        if np.array_equal(new.Z, old.Z):
+            np.testing.assert_array_equal(new.W, old.W)
+            continue
+        tried += 1
+        # f and f' as drawn, from the same stream.
+        rng = np.random.default_rng(seed)
+        a, b = rng.choice(old.K, 2, replace=False)
+        pair = (old.Z == a) | (old.Z == b)
+        m, m_new = [(s.Z == a).sum() for s in (old, new)]
+        size = pair.sum()
+        f = rng.beta(m, size - m)
+        rng.random(size), rng.random(size)
+        f_new = 1 / (1 + np.exp(-(np.log(f / (1 - f)) + 1.5 * rng.standard_normal())))
+
+        def way(share, count, size=size):
+            """log density of (f, u) given Z."""
+            uniform = -count * np.log(share) - (size - count) * np.log1p(-share)
+            return beta(count, size - count).logpdf(share) + uniform
+
+        log_step = np.log(f * (1 - f)) - np.log(f_new * (1 - f_new))  # of q(f'|f) to q(f|f')
+        half = [np.log(np.diag(np.linalg.cholesky(S))).sum() for S in old.Sigma]
+        volume = sum(half[z] for z in new.Z) - sum(half[z] for z in old.Z)
+        there = log_prior(old, prior) + way(f, m)
+        back = log_prior(new, prior) + way(f_new, m_new) - log_step + volume
+        close(back - there, 0.0, 1e-8, 1e-8)
+    assert tried > 30
+
+
+def test_members_keep_their_whitened_place():
+    problem = make_problem(11, M=12)
+    old, prior = problem.state, problem.prior
+    for kind in interweave.KINDS:
+        for seed in range(20):
+            proposed = propose(kind, old, 0.5, prior, np.random.default_rng(seed))
+            if proposed is None:
+                continue
+            new = proposed[0]
+            for j in range(old.M):
+                V = [
+                    np.linalg.solve(np.linalg.cholesky(s.Sigma[s.Z[j]]), s.W[j] - s.mu[s.Z[j]])
+                    for s in (old, new)
+                ]
+                close(V[1], V[0], 1e-9, 1e-9)
+
+
+def test_walks_that_got_tiny_are_dropped():
+    tuning = InterweaveTuning((0.1, 0.1, 0.1))
+    for sweep in range(1, 60):
+        tuning = adapt(tuning, np.array([0.0, 1.0, np.nan]), sweep)
+    assert tuning.steps[0] == 0.0
+    assert tuning.steps[1] > 0.5
+    assert tuning.steps[2] == 0.1
+
+
+def test_one_component_has_nobody_to_share_with():
+    problem = make_problem(0, M=4)
+    state = problem.state.with_(
+        Z=np.zeros(4, dtype=np.int64), mu=problem.state.mu[:1], Sigma=problem.state.Sigma[:1]
+    )
+    assert propose("share", state, 0.5, problem.prior, np.random.default_rng(0)) is None

@@ -1,0 +1,92 @@
+"""Jumps between components: the pairs (Z_j, W_j) keep their prior."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, chisquare, kstest
+
+from banklearn.model.generative import draw_state
+from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.switch import draw_components, offer
+from helpers import FALSE_ALARM, make_prior, make_problem
+
+
+def test_shares_follow_the_chinese_restaurant():
+    """Label by label from G, as P(Z_{M+1} = k) = m_k / (M + alpha)."""
+    problem = make_problem(3, M=9)
+    state = problem.state.with_(alpha=1.7)
+    m = np.bincount(state.Z)
+    rng = np.random.default_rng(0)
+    counts = np.zeros(state.K + 1)
+    n = 4000
+    for _ in range(n):
+        label = draw_components(1, state, problem.prior, rng)[0][0]
+        counts[min(label, state.K)] += 1
+    expected = np.append(m, 1.7) / (len(state.Z) + 1.7)
+    assert chisquare(counts, n * expected).pvalue > FALSE_ALARM
+
+
+def test_two_draws_share_a_new_component_as_the_process_says():
+    """P(Z_2 = Z_1 | Z_1 new) = 1 / (1 + alpha + M): the remainder is a Dirichlet process too."""
+    problem = make_problem(4, M=2)
+    state = problem.state.with_(alpha=5.0)
+    rng = np.random.default_rng(1)
+    met = together = 0
+    for _ in range(6000):
+        a, b = draw_components(2, state, problem.prior, rng)[0]
+        met += a >= state.K
+        together += a >= state.K and a == b
+    p = 1.0 / (1.0 + 5.0 + 2.0)
+    assert chisquare([together, met - together], [met * p, met * (1 - p)]).pvalue > FALSE_ALARM
+
+
+def test_proposals_follow_their_components():
+    problem = make_problem(5, M=8)
+    state, rng = problem.state, np.random.default_rng(2)
+    lengths = []
+    for _ in range(400):
+        new = offer(state, problem.prior, Moves(jump=1.0, switch=0.6), rng)
+        L = np.linalg.cholesky(new.Sigma)[new.Z]
+        white = np.linalg.solve(L, (new.W - new.mu[new.Z])[..., None])[..., 0]
+        lengths.extend((white**2).sum(axis=1))
+        np.testing.assert_array_equal(new.mu[: state.K], state.mu)
+    assert kstest(lengths, chi2(2).cdf).pvalue > FALSE_ALARM
+
+
+def test_without_data_the_prior_is_kept():
+    """Every proposal accepted: the number of components stays the prior's."""
+    prior = make_prior(1, np.random.default_rng(0))
+    rng = np.random.default_rng(3)
+    before, after = [], []
+    for _ in range(3000):
+        state = draw_state(prior, 6, rng)
+        before.append(state.K)
+        new = offer(state, prior, Moves(jump=1.0, switch=1.0), rng)
+        after.append(new.taken(state, np.ones(6, dtype=bool)).K)
+    counts = [np.bincount(k, minlength=7)[1:] for k in (before, after)]
+    from scipy.stats import chi2_contingency
+
+    assert chi2_contingency(np.array(counts)).pvalue > FALSE_ALARM
+
+
+def test_local_moves_keep_their_component():
+    problem = make_problem(6, M=30)
+    new = offer(problem.state, problem.prior, Moves(jump=0.4, switch=1.0), np.random.default_rng(0))
+    local = new.rho < 1.0
+    np.testing.assert_array_equal(new.Z[local], problem.state.Z[local])
+    assert np.any(new.Z[~local] != problem.state.Z[~local])
+
+
+@pytest.mark.parametrize("case", range(5))
+def test_what_is_taken_is_whole(case):
+    problem = make_problem(case, M=20)
+    rng = np.random.default_rng(case)
+    new = offer(problem.state, problem.prior, Moves(jump=1.0, switch=1.0), rng)
+    accepted = rng.random(20) < 0.5
+    state = new.taken(problem.state, accepted)
+    assert set(state.Z) == set(range(state.K))
+    assert len(state.Sigma) == state.K
+    for j in range(20):
+        source = new if accepted[j] else problem.state
+        np.testing.assert_array_equal(state.W[j], source.W[j])
+        np.testing.assert_array_equal(state.mu[state.Z[j]], source.mu[source.Z[j]])
+        np.testing.assert_array_equal(state.Sigma[state.Z[j]], source.Sigma[source.Z[j]])
