@@ -15,6 +15,7 @@ from banklearn.model.features import TRENDS, trend_columns
 from banklearn.numerics.streams import Streams
 from banklearn.sampler.accept import accept_in_turn, extended_columns
 from banklearn.sampler.frequencies import accepted_frequencies
+from banklearn.sampler.halving import decide
 from helpers import close, fresh_gram, make_problem, plain_features, problem_log_evidence
 
 SIZES = (1, 2, 3, 15, 16, 17, 40, 64)
@@ -257,3 +258,16 @@ def test_compiled_code_from_the_cache_decides_the_same(tmp_path):
     }
     assert len(told) == 1
     assert b"1" in told.pop()
+
+
+def test_several_threads_decide_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((400, 4 * 140 + 3))
+    G, r, log_u = (A.T @ A)[None], A.sum(axis=0)[None], np.log(rng.random(140))
+    walks = []
+    for threads in (1, 3):
+        monkeypatch.setattr("banklearn.numerics.threads._limit", threads)
+        walks.append(decide(G, r, 3, 1.0, 1e4, 2.0, log_u))
+    assert 0 < walks[0].accepted.sum() < 140
+    for name in ("accepted", "gain", "L", "v"):
+        np.testing.assert_array_equal(*(getattr(walk, name) for walk in walks))

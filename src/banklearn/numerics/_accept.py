@@ -2,7 +2,8 @@
 
 A matrix over m frequencies has 4m + 1 rows: for each frequency its two current columns, then its
 two proposed ones, and last the target. A range of frequencies is then a range of rows, and every
-Schur complement has the same layout. Only lower triangles are written and read.
+Schur complement has the same layout. Only lower triangles are written and read. Loops that copy do
+one part of several, for as many threads.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _TILE = 16
 
 
 @njit(cache=True, nogil=True)
-def interleave(G, r, h, lam, out):  # type: ignore[no-untyped-def]
+def interleave(G, r, h, lam, out, part, parts):  # type: ignore[no-untyped-def]
     """Lay out G + lam I over [h trend | 2m current | 2m proposed] columns, and its vector r.
 
     The trend stays in front; only the lower triangle of G is read.
@@ -25,17 +26,26 @@ def interleave(G, r, h, lam, out):  # type: ignore[no-untyped-def]
     m = (G.shape[0] - h) // 4
     star = h + 2 * m
     last = h + 4 * m
-    for i in range(h):
-        for j in range(i + 1):
-            out[i, j] = G[i, j]
-    for j in range(m):
-        for a in range(2):
-            for k in range(h):
-                out[h + 4 * j + a, k] = G[h + 2 * j + a, k]
-                out[h + 4 * j + 2 + a, k] = G[star + 2 * j + a, k]
-    for j0 in range(0, m, _TILE):
+    if part == 0:
+        for i in range(h):
+            for j in range(i + 1):
+                out[i, j] = G[i, j]
+            out[i, i] += lam
+            out[last, i] = r[i]
+        for j in range(m):
+            for a in range(2):
+                out[last, h + 4 * j + a] = r[h + 2 * j + a]
+                out[last, h + 4 * j + 2 + a] = r[star + 2 * j + a]
+        out[last, last] = 0.0
+    for j0 in range(part * _TILE, m, parts * _TILE):
+        end = min(j0 + _TILE, m)
+        for j in range(j0, end):
+            for a in range(2):
+                for k in range(h):
+                    out[h + 4 * j + a, k] = G[h + 2 * j + a, k]
+                    out[h + 4 * j + 2 + a, k] = G[star + 2 * j + a, k]
         for k0 in range(0, j0 + 1, _TILE):
-            for j in range(j0, min(j0 + _TILE, m)):
+            for j in range(j0, end):
                 for a in range(2):
                     now, new = h + 2 * j + a, star + 2 * j + a
                     row, star_row = out[h + 4 * j + a], out[h + 4 * j + 2 + a]
@@ -47,25 +57,18 @@ def interleave(G, r, h, lam, out):  # type: ignore[no-untyped-def]
                             row[c + 2] = G[right, now]  # the lower triangle has it transposed
                             star_row[c] = G[new, left]
                             star_row[c + 2] = G[new, right]
-    for i in range(last):
-        out[i, i] += lam
-    for k in range(h):
-        out[last, k] = r[k]
-    for j in range(m):
-        for a in range(2):
-            out[last, h + 4 * j + a] = r[h + 2 * j + a]
-            out[last, h + 4 * j + 2 + a] = r[star + 2 * j + a]
-    out[last, last] = 0.0
+        for i in range(h + 4 * j0, h + 4 * end):
+            out[i, i] += lam
 
 
 @njit(cache=True, nogil=True)
-def gather_second(S, o, half, m, D, B, C):  # type: ignore[no-untyped-def]
+def gather_second(S, o, half, m, D, B, C, part, parts):  # type: ignore[no-untyped-def]
     """For eliminating the second half's current columns from the first: D, B = rows of D, C kept.
 
     S begins at row and column o.
     """
     n, last = 4 * half, o + 4 * m
-    for i in range(2 * (m - half)):
+    for i in range(part, 2 * (m - half), parts):
         place = o + n + 4 * (i // 2) + i % 2
         row = S[place]
         chosen = row[o + n : last]
@@ -74,26 +77,27 @@ def gather_second(S, o, half, m, D, B, C):  # type: ignore[no-untyped-def]
             D[i, 2 * j + 1] = chosen[4 * j + 1]
         B[i, :n] = row[o : o + n]
         B[i, n] = S[last, place]
-    for i in range(n):
+    for i in range(part, n, parts):
         C[i, : i + 1] = S[o + i, o : o + i + 1]
-    C[n, :n] = S[last, o : o + n]
-    C[n, n] = S[last, last]
+    if part == 0:
+        C[n, :n] = S[last, o : o + n]
+        C[n, n] = S[last, last]
 
 
 @njit(cache=True, nogil=True)
-def gather_first(S, o, half, m, accepted, D, B):  # type: ignore[no-untyped-def]
+def gather_first(S, o, half, m, accepted, D, B, part, parts):  # type: ignore[no-untyped-def]
     """For eliminating the first half's columns in use from the second half: D, and B = D's rows."""
     n = 2 * half
     drop = np.empty(n, np.int64)
     for j in range(half):
         drop[2 * j] = o + 4 * j + (2 if accepted[j] else 0)
         drop[2 * j + 1] = drop[2 * j] + 1
-    for i in range(n):
+    for i in range(part, n, parts):
         row = S[drop[i]]
         for j in range(i + 1):
             D[i, j] = row[drop[j]]
     first, count = o + 4 * half, 4 * (m - half) + 1
-    for c0 in range(0, count, _TILE):
+    for c0 in range(part * _TILE, count, parts * _TILE):
         width = min(_TILE, count - c0)
         for j in range(half):
             k = drop[2 * j]
@@ -105,19 +109,19 @@ def gather_first(S, o, half, m, accepted, D, B):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def fill_factor(D, B, accepted, row, L, v):  # type: ignore[no-untyped-def]
+def fill_factor(D, B, accepted, row, L, v, part, parts):  # type: ignore[no-untyped-def]
     """Write the columns that a factor D and its B = D^-1 S contribute to L, from `row` on.
 
     B's columns are the frequencies that follow, four each, and the target; those in use become
     rows of L below D.
     """
     n = B.shape[0]
-    for i in range(n):
+    for i in range(part, n, parts):
         L[row + i, row : row + i + 1] = D[i, : i + 1]
         L[row + i, row + i + 1 :] = 0.0
         v[row + i] = B[i, 4 * accepted.shape[0]]
     for i0 in range(0, n, _TILE):
-        for j in range(accepted.shape[0]):
+        for j in range(part, accepted.shape[0], parts):
             c = 4 * j + (2 if accepted[j] else 0)
             for a in range(2):
                 out = L[row + n + 2 * j + a]

@@ -23,12 +23,15 @@ from banklearn.numerics.blas import (
     subtract_inner,
 )
 from banklearn.numerics.scratch import scratch
+from banklearn.numerics.threads import in_parts
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 #: Up to this many frequencies the compiled version decides.
 SMALL = 24
+#: From this many on, columns are gathered by several threads.
+LARGE = 128
 
 
 def _space(name: str, tasks: int, rows: int, columns: int) -> Array:
@@ -60,7 +63,7 @@ def decide(G: Array, r: Array, h: int, lam: float, rest: float, a_n: float, log_
     walk = Walk(np.zeros(M, dtype=bool), np.zeros(2), np.empty((tasks, P, P)), np.empty((tasks, P)))
     S = _space("whole", tasks, n, n)
     for G_t, r_t, S_t in zip(G, r, S, strict=True):
-        _accept.interleave(G_t, r_t, h, lam, S_t)
+        in_parts(_accept.interleave, G_t, r_t, h, lam, S_t, side_by_side=M >= LARGE)
         try:
             L = cholesky_in_place(S_t[:h, :h])
         except np.linalg.LinAlgError:
@@ -71,7 +74,8 @@ def decide(G: Array, r: Array, h: int, lam: float, rest: float, a_n: float, log_
     _halve(S, h, rest, a_n, log_u, walk, slice(0, M), True)
     for S_t, L_t, v_t in zip(S, walk.L, walk.v, strict=True):
         X = np.ascontiguousarray(S_t[h:, :h].T)
-        _accept.fill_factor(np.ascontiguousarray(S_t[:h, :h]), X, walk.accepted, 0, L_t, v_t)
+        D = np.ascontiguousarray(S_t[:h, :h])
+        _accept.fill_factor(D, X, walk.accepted, 0, L_t, v_t, 0, 1)
     return walk
 
 
@@ -90,7 +94,7 @@ def _halve(
         if last:
             _finish(S, o, walk, part)
         return
-    half, others = m // 2, m - m // 2
+    half, others, large = m // 2, m - m // 2, m >= LARGE
     middle = part.start + half
 
     kept = 4 * half + 1
@@ -98,7 +102,7 @@ def _halve(
     D, B = _space("D", 1, 2 * others, 2 * others)[0], _space("B", 1, 2 * others, kept)[0]
     try:
         for S_t, C in zip(S, first, strict=True):
-            _accept.gather_second(S_t, o, half, m, D, B, C)
+            in_parts(_accept.gather_second, S_t, o, half, m, D, B, C, side_by_side=large)
             _eliminate(D, B, C, kept)
         _halve(first, 0, rest, a_n, log_u, walk, slice(part.start, middle), False)
     except np.linalg.LinAlgError:
@@ -111,7 +115,7 @@ def _halve(
     Bs = _space("B" + name, len(S), 2 * half, kept)
     try:
         for S_t, D, B in zip(S, Ds, Bs, strict=True):
-            _accept.gather_first(S_t, o, half, m, decided, D, B)
+            in_parts(_accept.gather_first, S_t, o, half, m, decided, D, B, side_by_side=large)
             # What is left of the first half has been gathered, so the second needs no copy.
             _eliminate(D, B, S_t[o_second:, o_second:], kept)
         _halve(S, o_second, rest, a_n, log_u, walk, slice(middle, part.stop), last)
@@ -119,9 +123,9 @@ def _halve(
         walk.gain[1] = 1.0
         return
     if last:
-        place = walk.L.shape[1] - 2 * m
+        place, following = walk.L.shape[1] - 2 * m, walk.accepted[middle : part.stop]
         for D, B, L, v in zip(Ds, Bs, walk.L, walk.v, strict=True):
-            _accept.fill_factor(D, B, walk.accepted[middle : part.stop], place, L, v)
+            in_parts(_accept.fill_factor, D, B, following, place, L, v, side_by_side=large)
 
 
 def _eliminate(D: Array, B: Array, C: Array, kept: int) -> None:
@@ -145,4 +149,4 @@ def _finish(S: Array, o: int, walk: Walk, part: slice) -> None:
         except np.linalg.LinAlgError:
             walk.gain[1] = 1.0
             return
-        _accept.fill_factor(D, B, accepted[:0], len(v) - n, L, v)
+        _accept.fill_factor(D, B, accepted[:0], len(v) - n, L, v, 0, 1)
