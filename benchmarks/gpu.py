@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from array_api_compat import torch as xp
 
+from banklearn.engines import torch_ops
 from banklearn.engines.device import DEVICE_ROWS, DeviceEngine
 from banklearn.engines.fused import _dsyrk, cos_sin_kernel
 from banklearn.engines.memory import MemoryEngine
@@ -121,10 +122,23 @@ def times_at(N: int, d: int, M: int, rate: float) -> dict[str, Any]:
             lambda: target.known(V, state.W, chain.gram, chain.solved)
         ),
     }  # fmt: skip
+    out["accept step ms, in memory from this size"] = accept_sizes(
+        lambda: accept_in_turn(ext, state.lam, h, log_u, *form)
+    )
     # 8 N M^2 for Phi*'Phi and, as a symmetric product, 4 N M^2 for Phi*'Phi*.
     out["extended Gram TFLOP/s"] = 12 * N * M**2 / gram_ms / 1e9
     out[SHARE] = out["extended Gram TFLOP/s"] / rate
     return out
+
+
+def accept_sizes(accept: Callable[[], Any]) -> dict[int, float]:
+    """The accept step with matrices up to several sizes decided in memory."""
+    before, found = torch_ops.ON_HOST, {}
+    for size in (96, 192, 384, 768):
+        torch_ops.ON_HOST = size
+        found[size] = median_ms(accept)
+    torch_ops.ON_HOST = before
+    return found
 
 
 #: Ways to compute, as attributes of the operations; "rows" is the engine's.

@@ -194,3 +194,12 @@ def copy_lower(A, out):  # type: ignore[no-untyped-def]
             out[i, j] = A[i, j]
         for j in range(i + 1, n):
             out[i, j] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def select(C, columns, out, part, parts):  # type: ignore[no-untyped-def]
+    """Rows and the same columns of C; one part of several, for as many threads."""
+    for i in range(part, columns.shape[0], parts):
+        row, copy = C[columns[i]], out[i]
+        for j in range(columns.shape[0]):
+            copy[j] = row[columns[j]]

@@ -17,7 +17,7 @@ def compiled() -> bool:
     """Whether Numba compiles; it does not with NUMBA_DISABLE_JIT=1, and its loops are then slow."""
     from numba import config
 
-    return not config.DISABLE_JIT
+    return not getattr(config, "DISABLE_JIT", 0)
 
 
 def cos_sin_rows(
