@@ -1,6 +1,10 @@
 """One GPU: a sweep, its parts and a gradient, against the card's own matrix rate and the CPU.
 
-    python benchmarks/gpu.py [--rows 515345] [--inputs 90] [--out benchmarks/results/gpu.json]
+    python benchmarks/gpu.py [--rows 515345] [--inputs 90] [--large] [--options] [--out STEM.json]
+
+--large adds 5 000 000 x 20; --options times the extended statistic in every way in which it can be
+computed (kernel of the cosines, target and trend apart, row blocks of the symmetric product, rows
+per block), in turn, and says how far each result is from the plain one.
 
 Times are medians after warm-up, with the device synchronised around each region.
 """
@@ -18,7 +22,9 @@ import numpy as np
 import torch
 from array_api_compat import torch as xp
 
-from banklearn.engines.device import DeviceEngine
+from banklearn.engines import torch_ops
+from banklearn.engines.device import DEVICE_ROWS, DeviceEngine
+from banklearn.engines.fused import _dsyrk, cos_sin_kernel
 from banklearn.engines.memory import MemoryEngine
 from banklearn.gram import GramSum, ProposalSum
 from banklearn.likelihoods.gaussian import Gaussian
@@ -32,24 +38,33 @@ from banklearn.sampler.accept import accept_in_turn
 from banklearn.sampler.start import starting_state
 
 STREAMS = Streams(1)
+#: Without a GPU small sizes still show that everything runs.
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+SHARE = "share of the card's matrix rate"
+
+
+def synchronise() -> None:
+    if DEVICE.type == "cuda":
+        torch.cuda.synchronize()
 
 
 def median_ms(action: Callable[[], Any], repeats: int = 5) -> float:
     action()
     times = []
     for _ in range(repeats):
-        torch.cuda.synchronize()
+        synchronise()
         begin = time.perf_counter()
         action()
-        torch.cuda.synchronize()
+        synchronise()
         times.append(time.perf_counter() - begin)
     return 1e3 * float(np.median(times))
 
 
 def matrix_rate() -> float:
     """TFLOP/s of a large float64 product of random matrices."""
-    A, B = (torch.randn(8192, 8192, dtype=torch.float64, device="cuda") for _ in range(2))
-    return 2 * 8192**3 / median_ms(lambda: A @ B) / 1e9
+    n = 8192 if DEVICE.type == "cuda" else 512
+    A, B = (torch.randn(n, n, dtype=torch.float64, device=DEVICE) for _ in range(2))
+    return 2 * n**3 / median_ms(lambda: A @ B) / 1e9
 
 
 def make_data(N: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +83,7 @@ def chain_for(engine: Any, d: int, M: int, likelihood: Any) -> tuple[Any, Any]:
 
 def times_at(N: int, d: int, M: int, rate: float) -> dict[str, Any]:
     X, y = make_data(N, d)
-    engine = DeviceEngine(X, y, xp=xp, device=torch.device("cuda"))
+    engine = DeviceEngine(X, y, xp=xp, device=DEVICE)
     likelihood = Gaussian(1.0, 1e-6)
     chain, model = chain_for(engine, d, M, likelihood)
     tuning = sweep.Tuning()
@@ -107,10 +122,104 @@ def times_at(N: int, d: int, M: int, rate: float) -> dict[str, Any]:
             lambda: target.known(V, state.W, chain.gram, chain.solved)
         ),
     }  # fmt: skip
+    out["accept step ms, in memory from this size"] = accept_sizes(
+        lambda: accept_in_turn(ext, state.lam, h, log_u, *form)
+    )
     # 8 N M^2 for Phi*'Phi and, as a symmetric product, 4 N M^2 for Phi*'Phi*.
     out["extended Gram TFLOP/s"] = 12 * N * M**2 / gram_ms / 1e9
-    out["share of the card's matrix rate"] = out["extended Gram TFLOP/s"] / rate
+    out[SHARE] = out["extended Gram TFLOP/s"] / rate
     return out
+
+
+def accept_sizes(accept: Callable[[], Any]) -> dict[int, float]:
+    """The accept step with matrices up to several sizes decided in memory."""
+    before, found = torch_ops.ON_HOST, {}
+    for size in (96, 192, 384, 768):
+        torch_ops.ON_HOST = size
+        found[size] = median_ms(accept)
+    torch_ops.ON_HOST = before
+    return found
+
+
+#: Ways to compute, as attributes of the operations; "rows" is the engine's.
+PLAIN = {"cos_sin": "plain", "thin": False, "square_parts": 4, "rows": DEVICE_ROWS}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "triton": {"cos_sin": "triton"},
+    "nvrtc": {"cos_sin": "nvrtc"},
+    "thin": {"thin": True},
+    "square in 3": {"square_parts": 3},
+    "square in 6": {"square_parts": 6},
+    "cuBLAS syrk": {"square_parts": 0},
+    "rows x 2": {"rows": 2 * DEVICE_ROWS},
+    "rows x 4": {"rows": 4 * DEVICE_ROWS},
+    "triton, thin": {"cos_sin": "triton", "thin": True},
+    "nvrtc, thin": {"cos_sin": "nvrtc", "thin": True},
+    "triton, thin, square in 6": {"cos_sin": "triton", "thin": True, "square_parts": 6},
+    "triton, thin, cuBLAS syrk": {"cos_sin": "triton", "thin": True, "square_parts": 0},
+    "triton, thin, rows x 2": {"cos_sin": "triton", "thin": True, "rows": 2 * DEVICE_ROWS},
+    "nvrtc, thin, cuBLAS syrk, rows x 2": {
+        "cos_sin": "nvrtc", "thin": True, "square_parts": 0, "rows": 2 * DEVICE_ROWS,
+    },
+}  # fmt: skip
+
+
+def options_at(N: int, d: int, M: int, rate: float, repeats: int = 7) -> list[dict[str, Any]]:
+    """The extended statistic in every way, in turn."""
+    X, y = make_data(N, d)
+    engine = DeviceEngine(X, y, xp=xp, device=DEVICE)
+    likelihood = Gaussian(1.0, 1e-6)
+    chain, _ = chain_for(engine, d, M, likelihood)
+    W = chain.state.W
+    W_star = W + 0.1 * np.random.default_rng(1).standard_normal(W.shape)
+    working = likelihood.working(None, STREAMS, 1)
+    statistic = ProposalSum(chain.gram, W, W_star, "constant", working)
+
+    def choose(changes: dict[str, Any]) -> None:
+        way = PLAIN | changes
+        engine.block_rows = way["rows"]
+        for name in ("cos_sin", "thin", "square_parts"):
+            setattr(engine.ops, name, way[name])
+
+    def features() -> None:
+        for block in engine.blocks():
+            engine.ops.features(block.X, W, "constant", 0.05, "Phi")
+            engine.ops.features(block.X, W_star, "none", 0.05, "Phi*")
+
+    choose({})
+    plain = engine.sum(statistic).in_memory()
+    found: list[dict[str, Any]] = []
+    times: dict[str, list[float]] = {}
+    for name, changes in OPTIONS.items():
+        choose(changes)
+        record: dict[str, Any] = {"option": name}
+        kernel = changes.get("cos_sin", "plain")
+        if kernel != "plain" and cos_sin_kernel(kernel, engine.X.device) is None:
+            record["absent"] = f"{kernel} does not work here"
+        elif changes.get("square_parts") == 0 and _dsyrk() is None:
+            record["absent"] = "no cuBLAS library was found"
+        else:
+            G = engine.sum(statistic).in_memory()
+            record["difference"] = float(np.abs(G - plain).max() / np.abs(plain).max())
+            record["features ms"] = median_ms(features, 3)
+            times[name] = []
+        found.append(record)
+    for _ in range(repeats):
+        for name, seconds in times.items():
+            choose(OPTIONS[name])
+            seconds.append(median_ms(lambda: engine.sum(statistic), 1))
+    for record in found:
+        if record["option"] in times:
+            taken = float(np.median(times[record["option"]]))
+            record["extended Gram ms"] = taken
+            record[SHARE] = 12 * N * M**2 / taken / 1e9 / rate
+    for r in sorted(found, key=lambda r: r.get("extended Gram ms", np.inf)):
+        told = r.get("absent") or (
+            f"{r['extended Gram ms']:7.2f} ms {r[SHARE]:6.1%}  features "
+            f"{r['features ms']:5.2f} ms  difference {r['difference']:.1e}"
+        )
+        print(f"{r['option']:36s} {told}", flush=True)
+    return found
 
 
 def agreement(N: int = 20_000, d: int = 10, M: int = 96) -> dict[str, float]:
@@ -122,7 +231,7 @@ def agreement(N: int = 20_000, d: int = 10, M: int = 96) -> dict[str, float]:
         grams, slopes, ends = [], [], []
         for engine in (
             MemoryEngine(X, y),
-            DeviceEngine(X, y, xp=xp, device=torch.device("cuda")),
+            DeviceEngine(X, y, xp=xp, device=DEVICE),
         ):
             chain, model = chain_for(engine, d, M, likelihood)
             working = likelihood.working(chain.beta, STREAMS, 1)
@@ -146,24 +255,30 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=90)
     parser.add_argument("--frequencies", type=int, default=384)
     parser.add_argument("--large", action="store_true", help="also 5 000 000 x 20")
+    parser.add_argument("--options", action="store_true", help="every way to compute, in turn")
     parser.add_argument("--out", default=str(Path(__file__).parent / "results" / "gpu.json"))
     arguments = parser.parse_args()
     limits = limited_to(min(4, available_cores()))  # as a fit on a device does
     limits.__enter__()
     rate = matrix_rate()
-    sizes = [(32_000, 16), (arguments.rows, arguments.inputs)]
+    sizes = [(min(32_000, arguments.rows), 16), (arguments.rows, arguments.inputs)]
     if arguments.large:
         sizes.append((5_000_000, 20))
     report: dict[str, Any] = {
-        "card": torch.cuda.get_device_name(),
+        "card": torch.cuda.get_device_name() if DEVICE.type == "cuda" else "none (CPU)",
         "float64 TFLOP/s": rate,
-        "agreement with the CPU": agreement(),
+        "agreement with the CPU": agreement(min(20_000, arguments.rows)),
         "runs": [],
     }
     for N, d in sizes:
         report["runs"].append(times_at(N, d, arguments.frequencies, rate))
         print(json.dumps(report["runs"][-1]), flush=True)
-    report["peak device memory GiB"] = torch.cuda.max_memory_allocated() / 2**30
+    if arguments.options:
+        report["options"] = options_at(
+            arguments.rows, arguments.inputs, arguments.frequencies, rate
+        )
+    if DEVICE.type == "cuda":
+        report["peak device memory GiB"] = torch.cuda.max_memory_allocated() / 2**30
     Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
     Path(arguments.out).write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))

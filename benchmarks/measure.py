@@ -1,4 +1,8 @@
-"""What the benchmarks share: alternating timers, synthetic problems, tables."""
+"""What the benchmarks share: alternating timers, synthetic problems, tables.
+
+revisions.py runs it with the package of any revision: only what the first one has is imported at
+the top.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +22,12 @@ import scipy
 from threadpoolctl import threadpool_info
 
 from banklearn.engines import MemoryEngine
-from banklearn.engines.host import HostOps
 from banklearn.gram import Gram
 from banklearn.likelihoods.gaussian import Gaussian
-from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import feature_rows, trend_columns
 from banklearn.model.joint import State
 from banklearn.model.priors import Prior
-from banklearn.numerics.blas import add_square, mirror
 from banklearn.numerics.streams import Purpose, Streams
-from banklearn.numerics.threads import available_cores
 from banklearn.sampler import sweep as kernel
 from banklearn.sampler.frequencies import propose
 from banklearn.sampler.sweep import Model, Tuning
@@ -136,7 +136,11 @@ def make_problem(
     """All frequencies in one component, then a few sweeps so that the mixture is a mixture."""
     d = X.shape[1]
     streams, scale = Streams(seed), 1.5 / np.sqrt(d)
-    likelihood = Logistic(2) if classes == 2 else Gaussian(1.0, 1e-6)
+    likelihood: Any = Gaussian(1.0, 1e-6)
+    if classes == 2:
+        from banklearn.likelihoods.logistic import Logistic
+
+        likelihood = Logistic(2)
     prior = Prior(np.zeros(d), 1.0, d + 2.0, np.full(d, scale**2))
     state = State(
         W=scale * streams.at(Purpose.START, block=1).standard_normal((M, d)),
@@ -157,6 +161,9 @@ def make_problem(
 
 def extended_gram(X: np.ndarray, y: np.ndarray, W: np.ndarray, W_star: np.ndarray) -> Gram:
     """The statistic of [trend | current | proposed] columns, summed plainly in pieces."""
+    from banklearn.engines.host import HostOps
+    from banklearn.numerics.blas import add_square, mirror
+
     both = np.concatenate([W, W_star])
     Q = trend_columns(TREND, X.shape[1]) + 2 * len(both)
     G, r = np.zeros((Q, Q)), np.zeros(Q)
@@ -196,6 +203,8 @@ def revision() -> str:
 
 def machine() -> dict[str, Any]:
     """What the numbers depend on."""
+    from banklearn.numerics.threads import available_cores
+
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

@@ -1,11 +1,14 @@
 """The sweep of this source tree and that of another revision, timed in turn.
 
-Each runs in a process of its own that waits between its rounds. The benchmark scripts are those
-of this tree on both sides, so the other revision must know the names that measure.py imports.
+    python benchmarks/revisions.py [REVISION] [--rows 1500] [--inputs 16] [--frequencies 384]
+
+REVISION is the first one that has a sweep unless given. Each runs in a process of its own that
+waits between its rounds. The benchmark scripts are those of this tree on both sides.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -13,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 from measure import HERE, environment, make_data, make_problem
 
 import banklearn
@@ -22,7 +26,8 @@ class Worker:
     """A process that keeps a chain of one source tree and sweeps when asked."""
 
     def __init__(self, source: Path, N: int, d: int, M: int, sweeps: int) -> None:
-        command = [sys.executable, str(HERE / "revisions.py"), json.dumps([N, d, M, sweeps])]
+        sizes = json.dumps([N, d, M, sweeps])
+        command = [sys.executable, str(HERE / "revisions.py"), "--worker", sizes]
         self.process = subprocess.Popen(
             command,
             env=environment(source),
@@ -91,5 +96,39 @@ def work(N: int, d: int, M: int, sweeps: int) -> None:
         print((time.perf_counter() - begin) / sweeps, flush=True)
 
 
+def first_revision() -> str:
+    """The first revision that has a sweep."""
+    command = ["git", "log", "--reverse", "--format=%h", "--", "src/banklearn/sampler/sweep.py"]
+    answer = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, check=True)
+    return answer.stdout.split()[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("revision", nargs="?", default="")
+    parser.add_argument("--rows", type=int, default=1_500)
+    parser.add_argument("--inputs", type=int, default=16)
+    parser.add_argument("--frequencies", type=int, default=384)
+    parser.add_argument("--sweeps", type=int, default=5, help="sweeps in a round")
+    parser.add_argument("--rounds", type=int, default=7)
+    given = parser.parse_args()
+    revision = given.revision or first_revision()
+    sizes = (given.rows, given.inputs, given.frequencies, given.sweeps)
+    found = in_turn(revision, *sizes, rounds=given.rounds)
+    seconds = {name: float(np.median(values)) for name, values in found.items()}
+    rounds = np.array(found["before"]) / np.array(found["now"])
+    print(
+        f"N = {given.rows}, d = {given.inputs}, M = {given.frequencies}: a sweep of {revision} "
+        f"takes {1e3 * seconds['before']:.1f} ms, now {1e3 * seconds['now']:.1f} ms; "
+        f"{np.median(rounds):.2f} times faster (single rounds {rounds.min():.2f} to "
+        f"{rounds.max():.2f})."
+    )
+
+
 if __name__ == "__main__":
-    work(*json.loads(sys.argv[1]))
+    if sys.argv[1:2] == ["--worker"]:
+        work(*json.loads(sys.argv[2]))
+    else:
+        main()

@@ -214,7 +214,8 @@ class ProposalSum:
     ) -> None:
         self.known, self.W, self.W_star = known, W, W_star
         self.trend, self.working = trend, working
-        self.P = trend_columns(trend, W.shape[1]) + 2 * len(W)
+        self.h = trend_columns(trend, W.shape[1])
+        self.P = self.h + 2 * len(W)
         self.P_star = 2 * len(W_star)
 
     def zero(self, ops: Ops) -> list[Any]:
@@ -228,6 +229,9 @@ class ProposalSum:
         Phi, unit = ops.features(block.X, self.W, self.trend, scale, "Phi")
         star, _ = ops.features(block.X, self.W_star, "none", scale, "Phi*")
         (work,) = self.working(block, _latent(ops, Phi, unit))
+        at_once = getattr(ops, "add_proposals", None)
+        if work.A is None and at_once and at_once(total, star, Phi, self.h, work.At, unit):
+            return
         cross, square, r = total
         r += unit * ops.times(star, ops.array(work.At[:, None]))[:, 0]
         if work.A is not None:

@@ -77,8 +77,9 @@ def test_statistic_and_gradient_are_those_of_the_memory_engine(name, kind, trend
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_proposals_extend_a_known_statistic(name):
-    X, y, weight, likelihood, state = problem("gaussian", True)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_proposals_extend_a_known_statistic(name, weighted):
+    X, y, weight, likelihood, state = problem("gaussian", weighted)
     star = state.W + 0.3
     working = likelihood.working(None, STREAMS, 1)
     extended = []
@@ -127,6 +128,48 @@ def test_single_precision_features_are_summed_in_double(name):
     )
     worst = np.abs(single.in_memory() - exact.G).max() / np.abs(exact.G).max()
     assert 1e-9 < worst < 1e-5
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("trend", ["none", "constant", "linear"])
+@pytest.mark.parametrize("parts", [1, 4, 7])
+def test_every_way_to_sum_on_a_device_gives_the_same(trend, parts):
+    X, y, weight, likelihood, state = problem("gaussian", False)
+    working = likelihood.working(None, STREAMS, 1)
+    memory, device = engines("torch", X, y, weight)
+    wanted = memory.sum(GramSum(state.W, trend, working, 1))
+    wanted = memory.sum(ProposalSum(wanted, state.W, state.W + 0.3, trend, working))
+    device.ops.square_parts = parts
+    for thin in (False, True):
+        device.ops.thin = thin
+        known = device.sum(GramSum(state.W, trend, working, 1))
+        same(wanted, device.sum(ProposalSum(known, state.W, state.W + 0.3, trend, working)), 1e-11)
+
+
+@pytest.mark.torch
+def test_a_kernel_that_does_not_work_here_is_not_used():
+    import torch
+
+    from banklearn.engines.fused import KERNELS, cos_sin_kernel
+
+    def wrong():
+        return lambda U, out: out.fill_(0.5)
+
+    def right():
+        def kernel(U, out):
+            torch.cos(U, out=out[0::2])
+            torch.sin(U, out=out[1::2])
+
+        return kernel
+
+    cpu = torch.device("cpu")
+    assert cos_sin_kernel("nvrtc", cpu) is None  # there is no CUDA on a CPU
+    try:
+        KERNELS |= {"wrong": wrong, "right": right}
+        assert cos_sin_kernel("wrong", cpu) is None
+        assert cos_sin_kernel("right", cpu) is not None
+    finally:
+        del KERNELS["wrong"], KERNELS["right"]
 
 
 def test_blocks_must_hold_whole_cells():

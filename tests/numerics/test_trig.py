@@ -1,5 +1,9 @@
 """Cosines and sines of the compiled loop against NumPy's."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -70,3 +74,26 @@ def test_threads_change_no_bit():
             results.append(trig.cos_sin_rows(U, np.empty((14, 40_000)), 0.1))
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
+
+
+def test_without_a_compiler_everything_runs_and_gives_the_same():
+    script = (
+        "import numpy as np, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "from banklearn import BankRegressor\n"
+        "from banklearn.numerics import trig\n"
+        "X = np.random.default_rng(0).uniform(-2, 2, (40, 2))\n"
+        "model = BankRegressor(6, n_chains=1, n_warmup=2, n_draws=2, thin=1, trend='constant',\n"
+        "    input_scaling='standard', spectral_scale=0.7, random_state=0)\n"
+        "model.fit(X, np.sin(X[:, 0]))\n"
+        "print(trig.compiled(), *map(float.hex, model.predict(X)))\n"
+    )
+    told = []
+    for disabled in "01":
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        command = [sys.executable, "-c", script]
+        answer = subprocess.run(command, env=environment, capture_output=True, check=True)
+        told.append(answer.stdout.decode().split())
+    assert [words[0] for words in told] == ["True", "False"]
+    fast, plain = ([float.fromhex(word) for word in words[1:]] for words in told)
+    close(np.array(fast), np.array(plain), 1e-6, 1e-6)

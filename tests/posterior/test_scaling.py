@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from banklearn.posterior.scaling import KINDS, fit_scaling, fit_target_scaling
+from banklearn.posterior.scaling import KINDS, ScaledRows, fit_scaling, fit_target_scaling
 from helpers import close
 
 RNG = np.random.default_rng(0)
@@ -68,3 +68,25 @@ def test_targets_scale_to_ordinary_size(y):
     scaled = (y - scaling.shift) / scaling.scale
     assert np.all(np.abs(scaled) <= 2)
     close(scaling.shift + scaling.scale * scaled, y, 1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_looking_at_a_few_inputs_at_a_time_changes_nothing(kind, monkeypatch):
+    rows = np.random.default_rng(1).standard_t(3, (500, 7)) * np.logspace(-3, 3, 7)
+    rows[:, 4] = 1.0
+    weight = np.random.default_rng(2).uniform(0.5, 2.0, 500)
+    scalings = []
+    for few in (3, 100):
+        monkeypatch.setattr("banklearn.posterior.scaling.FIT_COLUMNS", few)
+        scalings.append(fit_scaling(rows, weight, kind))
+    for name in ("used", "shift", "scale", "centre", "spread"):
+        np.testing.assert_array_equal(*(getattr(s, name) for s in scalings))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_scaled_when_asked_for_are_the_scaled_rows(kind):
+    scaling = fit_scaling(X, None, kind)
+    lazy = ScaledRows(X, scaling)
+    assert len(lazy) == len(X)
+    np.testing.assert_array_equal(lazy[7:31], scaling(X)[7:31])
+    np.testing.assert_array_equal(lazy[np.array([5, 2])], scaling(X)[[5, 2]])

@@ -1,5 +1,8 @@
 """Accepting from the statistic takes the path of recomputing every evidence from the data."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +15,7 @@ from banklearn.model.features import TRENDS, trend_columns
 from banklearn.numerics.streams import Streams
 from banklearn.sampler.accept import accept_in_turn, extended_columns
 from banklearn.sampler.frequencies import accepted_frequencies
+from banklearn.sampler.halving import decide
 from helpers import close, fresh_gram, make_problem, plain_features, problem_log_evidence
 
 SIZES = (1, 2, 3, 15, 16, 17, 40, 64)
@@ -200,3 +204,70 @@ def test_the_statistic_of_both_sums_is_the_same():
         for g in (whole, parts)
     ]
     np.testing.assert_array_equal(*decisions)
+
+
+@pytest.mark.parametrize("trend", TRENDS)
+@pytest.mark.parametrize("M", SIZES)
+def test_the_factor_at_the_end_is_that_of_the_columns_in_use(M, trend):
+    problem = make_problem(3, N=90, M=M, trend=trend)
+    W_star, log_u = proposals(problem, 3)
+    rng = np.random.default_rng(M)
+    weights, targets = rng.uniform(0.02, 0.25, (2, 90)), rng.choice([-0.5, 0.5], (2, 90))
+    h, lam = trend_columns(trend, 2), 0.05
+    for gram, a_n, rest in (
+        (several_tasks(problem, W_star, weights, targets), 0.0, 0.0),
+        (g := extended(problem, fresh_gram(problem), W_star), *problem.gaussian.accept_form(g)),
+    ):
+        result = accept_in_turn(gram, lam, h, log_u, a_n, rest)
+        used = gram.select(extended_columns(h, M, result.accepted))
+        assert len(result.solutions) == len(used.r)
+        for t, solution in enumerate(result.solutions):
+            plain = ridge(used.G[t], used.r[t], lam)
+            close(solution.L, plain.L, 1e-9, 1e-10)
+            close(solution.v, plain.v, 1e-9, 1e-9)
+            assert solution.lam == lam
+
+
+def test_only_lower_triangles_are_read():
+    problem = make_problem(0, N=60, M=40, trend="linear")
+    W_star, log_u = proposals(problem, 0)
+    gram = extended(problem, fresh_gram(problem), W_star)
+    form = problem.gaussian.accept_form(gram)
+    lower = replace(gram, G=np.tril(gram.G) + np.triu(np.full(gram.G.shape, np.nan), 1))
+    whole, half = (accept_in_turn(g, 1.0, 3, log_u, *form) for g in (gram, lower))
+    np.testing.assert_array_equal(whole.accepted, half.accepted)
+    assert whole.gain == half.gain
+    assert not half.trouble
+
+
+def test_compiled_code_from_the_cache_decides_the_same(tmp_path):
+    # A function that calls itself with other types than its caller's crashed when it was loaded.
+    script = (
+        "import numpy as np\n"
+        "from banklearn.sampler.halving import decide\n"
+        "A = np.random.default_rng(0).standard_normal((300, 160))\n"
+        "walk = decide((A.T @ A)[None], A.sum(axis=0)[None], 0, 1.0, 1e4, 5.0, np.full(40, -1.0))\n"
+        "print(walk.accepted.astype(int), walk.gain)\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, check=True
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(told) == 1
+    assert b"1" in told.pop()
+
+
+def test_several_threads_decide_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((400, 4 * 140 + 3))
+    G, r, log_u = (A.T @ A)[None], A.sum(axis=0)[None], np.log(rng.random(140))
+    walks = []
+    for threads in (1, 3):
+        monkeypatch.setattr("banklearn.numerics.threads._limit", threads)
+        walks.append(decide(G, r, 3, 1.0, 1e4, 2.0, log_u))
+    assert 0 < walks[0].accepted.sum() < 140
+    for name in ("accepted", "gain", "L", "v"):
+        np.testing.assert_array_equal(*(getattr(walk, name) for walk in walks))

@@ -44,9 +44,9 @@ def gpu_present() -> bool:
 
 
 def make_engine(
-    device: str, X: Array, y: Array, weight: Array | None, dtype: str = "float64"
+    device: str, X: Any, y: Array, weight: Array | None, dtype: str = "float64"
 ) -> MemoryEngine | DeviceEngine:
-    """An engine for arrays in memory: "cpu", a PyTorch device, or "auto"."""
+    """An engine for rows in memory (see MemoryEngine): "cpu", a PyTorch device, or "auto"."""
     if device == "cpu" or (device == "auto" and not gpu_present()):
         return MemoryEngine(X, y, weight)
     if importlib.util.find_spec("torch") is None:
@@ -65,4 +65,4 @@ def make_engine(
         raise ValueError(
             f"device={device!r} cannot be used here: {error}. Fit with device='cpu'."
         ) from error
-    return DeviceEngine(X, y, weight, xp=xp, device=where, dtype=dtype)
+    return DeviceEngine(X[:], y, weight, xp=xp, device=where, dtype=dtype)

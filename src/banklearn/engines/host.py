@@ -12,6 +12,7 @@ from banklearn.model.features import Trend, feature_rows, trend_columns
 from banklearn.numerics import blas
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.scratch import scratch
+from banklearn.numerics.threads import in_parts
 
 Array = NDArray[np.float64]
 
@@ -78,10 +79,16 @@ class HostOps:
         return blas.inverse_from_cholesky(L)
 
     def select(self, C: Array, columns: NDArray[np.intp]) -> Array:
-        """Rows first, which are contiguous."""
+        """In one pass over the chosen rows."""
+        from banklearn.numerics import _compiled
+
+        if len(columns) and not 0 <= columns.min() <= columns.max() < C.shape[1]:
+            raise IndexError(
+                f"columns go from {columns.min()} to {columns.max()}, of {C.shape[1]}."
+            )
         out = np.empty((len(C), len(columns), len(columns)))
-        for t in range(len(C)):
-            np.take(C[t, columns], columns, axis=1, out=out[t])
+        for C_t, out_t in zip(C, out, strict=True):
+            in_parts(_compiled.select, C_t, columns, out_t, side_by_side=len(columns) > 300)
         return out
 
     def ridge(self, G: Array, r: Array, lam: float, count: JitterCount) -> Ridge:

@@ -16,10 +16,14 @@ Array = NDArray[np.float64]
 
 
 class MemoryEngine:
-    """Blocks are views of X (N, d) and y (N,); memory beyond them does not grow with N."""
+    """Blocks are views of X (N, d) and y (N,); memory beyond them does not grow with N.
+
+    X may be anything that has a length and gives rows, (n, d) as an array, for a slice or for
+    their numbers: rows that are made when they are asked for cost no memory.
+    """
 
     def __init__(
-        self, X: Array, y: Array, weight: Array | None = None, block_rows: int = BLOCK_ROWS
+        self, X: Any, y: Array, weight: Array | None = None, block_rows: int = BLOCK_ROWS
     ) -> None:
         self.X, self.y, self.weight, self.block_rows = X, y, weight, block_rows
         self.ops = HostOps()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.device import ArrayOps
+from banklearn.engines.fused import CosSin, add_lower_square, cos_sin_kernel
 from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, trend_columns
 from banklearn.numerics.linalg import JitterCount
@@ -16,6 +17,10 @@ Array = NDArray[np.float64]
 
 #: Matrices of the accept step up to this size are decided in memory.
 ON_HOST = 384
+#: From this many phases on, compiling a kernel for them is worth it.
+FUSE_FROM = 2**22
+#: Rows of work space begin at multiples of this many numbers, which products like.
+ALIGNED = 16
 
 
 class TorchOps(ArrayOps):
@@ -31,14 +36,21 @@ class TorchOps(ArrayOps):
         #: Arrays that never change, such as the target; their owner keeps them alive.
         self.constants: list[Array] = []
         self._known: dict[Any, Any] = {}
+        #: How it computes, for measurements: kernel of cosines and sines ("triton", "nvrtc" or
+        #: "plain"), row blocks of a symmetric product (0: cuBLAS's own), and whether target and
+        #: trend are multiplied apart from the waves.
+        self.cos_sin = "triton"
+        self.square_parts = 4
+        self.thin = True
 
     def _space(self, name: str, rows: int, columns: int) -> Any:
-        """Work space that the next call with the same name overwrites."""
+        """Work space that the next call with the same name overwrites; rows begin aligned."""
+        step = -(-columns // ALIGNED) * ALIGNED
         flat = self._work.get(name)
-        if flat is None or flat.numel() < rows * columns:
-            flat = self.torch.empty(rows * columns, dtype=self.dtype, device=self.device)
+        if flat is None or flat.numel() < rows * step:
+            flat = self.torch.empty(rows * step, dtype=self.dtype, device=self.device)
             self._work[name] = flat
-        return flat[: rows * columns].view(rows, columns)
+        return flat[: rows * step].view(rows, step)[:, :columns]
 
     def _moved(self, W: Array, dtype: Any) -> Any:
         """Frequencies on the device, moved once for all blocks of a sum."""
@@ -60,16 +72,31 @@ class TorchOps(ArrayOps):
         torch = self.torch
         n, d = X.shape
         h = trend_columns(trend, d)
-        out = self._space(name, h + 2 * len(W), n)
-        U = self._moved(W, X.dtype) @ X.T
-        U = U.to(self.dtype) if self.dtype != U.dtype else U
-        torch.cos(U, out=out[h::2])
-        torch.sin(U, out=out[h + 1 :: 2])
+        out = self._space(name, 1 + h + 2 * len(W), n)[1:]  # the row before is add_proposals'
+        frequencies = self._moved(W, X.dtype)
+        if X.dtype == self.dtype:
+            U = torch.mm(frequencies, X.T, out=self._space("phases", len(W), n))
+        else:
+            U = (frequencies @ X.T).to(self.dtype)
+        kernel = self._kernel(U)
+        if kernel is None:
+            torch.cos(U, out=out[h::2])
+            torch.sin(U, out=out[h + 1 :: 2])
+        else:
+            kernel(U, out[h:])
         if h:
             out[0] = 1.0 / scale
         if h > 1:
             out[1:h] = X.T * (1.0 / (scale * float(np.sqrt(d))))
         return out, scale
+
+    def _kernel(self, U: Any) -> CosSin | None:
+        """One kernel for cosines and sines, where it pays and works."""
+        if self.cos_sin == "plain" or U.device.type != "cuda" or U.numel() < FUSE_FROM:
+            return None
+        if U.dtype != self.torch.float64:
+            return None
+        return cos_sin_kernel(self.cos_sin, U.device)
 
     def weigh(self, A: Any, weight: Array) -> Any:
         """Columns times the square roots of weights, in work space."""
@@ -79,7 +106,9 @@ class TorchOps(ArrayOps):
     def add_square(self, C: Any, t: int, A: Any, factor: float) -> None:
         """Lower triangle in blocks of rows, accumulated by the product itself."""
         Q = A.shape[0]
-        width = max(192, -(-Q // 4))
+        if self.square_parts == 0 and A.dtype == C.dtype and add_lower_square(C[t], A, factor):
+            return
+        width = max(128, -(-Q // (self.square_parts or 4)))
         for start in range(0, Q, width):
             stop = min(start + width, Q)
             self._accumulate(C[t, start:stop, :stop], A[start:stop], A[:stop], factor)
@@ -87,6 +116,26 @@ class TorchOps(ArrayOps):
     def add_cross(self, C: Any, A: Any, B: Any, factor: float) -> None:
         """C += factor A B'."""
         self._accumulate(C, A, B, factor)
+
+    def add_proposals(
+        self, total: list[Any], star: Any, Phi: Any, h: int, At: Array, unit: float
+    ) -> bool:
+        """Add a block of unweighted rows: (Phi*'Phi, Phi*'Phi*, Phi*'t); False if it does not.
+
+        Target and trend are a few rows next to each other, multiplied together: among the waves
+        they would cost a row of tiles each, alone a pass over memory each.
+        """
+        few = self._space("Phi", 1 + h, Phi.shape[1])
+        if not self.thin or Phi.data_ptr() != few.data_ptr() + few.element_size() * few.stride(0):
+            return False
+        cross, square, r = total
+        few[0] = self.array(At)
+        thin = (star @ few.T).to(cross.dtype)
+        r += unit * thin[:, 0]
+        cross[:, :h] += unit**2 * thin[:, 1:]
+        self._accumulate(cross[:, h:], star, Phi[h:], unit**2)
+        self.add_square(square, 0, star, unit**2)
+        return True
 
     def _accumulate(self, C: Any, A: Any, B: Any, factor: float) -> None:
         if A.dtype == C.dtype:

@@ -26,7 +26,7 @@ from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
-from banklearn.posterior.scaling import KINDS, InputScaling, Kind, fit_scaling
+from banklearn.posterior.scaling import KINDS, InputScaling, Kind, ScaledRows, fit_scaling
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
@@ -46,6 +46,8 @@ KeepFunction = Callable[[Any, Prior, int, int, np.random.Generator], Draw]
 
 #: From this many rows on, one chain alone keeps several cores busy.
 LARGE_ROWS = 20_000
+#: Up to this size X is scaled once and kept so.
+COPIED_BYTES = 2**26
 
 
 class BankBase(BaseEstimator):
@@ -178,8 +180,7 @@ class BankBase(BaseEstimator):
         self.input_scaling_: InputScaling = scaling
         self.trend_: Trend = trend
         self.starting_point_: StartingPoint = start
-        Xs = scaling(X)
-        d = Xs.shape[1]
+        d = int(scaling.used.sum())
         prior = Prior(
             mu0=np.zeros(d),
             kappa0=self.kappa0,
@@ -193,7 +194,11 @@ class BankBase(BaseEstimator):
         )
         self.prior_ = prior
         model = Model(prior, likelihood, trend)
-        engine = make_engine(self._device, Xs, y, weight)
+        # A sweep is so much work that scaling a block again each time is nothing beside it, but a
+        # scaled copy of many rows is large. Other kernels and devices want all rows at once.
+        by_blocks = X.nbytes > COPIED_BYTES and kernel is collapsed
+        rows = ScaledRows(X, scaling) if by_blocks else scaling(X)
+        engine = make_engine(self._device, rows, y, weight)
         self._run(engine, model, seed, keep, kernel, deadline)
 
     def _choose(

@@ -99,135 +99,6 @@ def crp_walk(start, order_u, Z, counts, log_density, log_new, log_alpha):  # typ
 
 
 @njit(cache=True, nogil=True)
-def _log_value(S, r, rest, a_n, first):  # type: ignore[no-untyped-def]
-    """Log evidence, up to a constant, of the pair of columns (first, first + 1).
-
-    a_n > 0: noise integrated out, -1/2 log|S| - a_n log(rest - 1/2 r'S^-1 r), one task.
-    a_n = 0: noise known, the sum over tasks of -1/2 log|S| + 1/2 r'S^-1 r.
-    """
-    total = 0.0
-    for t in range(S.shape[0]):
-        a, b, c = S[t, first, first], S[t, first + 1, first], S[t, first + 1, first + 1]
-        x, y = r[t, first], r[t, first + 1]
-        if not (a > 0.0):
-            return np.nan
-        schur = c - b * b / a
-        if not (schur > 0.0):
-            return np.nan
-        v = y - b * x / a
-        quad = x * x / a + v * v / schur
-        total -= 0.5 * (math.log(a) + math.log(schur))
-        if a_n > 0.0:
-            left = rest - 0.5 * quad
-            if not (left > 0.0):
-                return np.nan
-            total -= a_n * math.log(left)
-        else:
-            total += 0.5 * quad
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _eliminate(S, r, keep, drop, newS, newr):  # type: ignore[no-untyped-def]
-    """Schur complement of the columns `keep` after `drop`; returns half the quadratic taken out.
-
-    NaN when a pivot is not positive.
-    """
-    D, Kp = drop.shape[0], keep.shape[0]
-    L = np.empty((D, D))
-    B = np.empty((D, Kp))
-    v = np.empty(D)
-    quad = 0.0
-    for t in range(S.shape[0]):
-        St = S[t]
-        for i in range(D):
-            row = St[drop[i]]
-            for j in range(i + 1):
-                x = row[drop[j]]
-                for k in range(j):
-                    x -= L[i, k] * L[j, k]
-                if i == j:
-                    if not (x > 0.0):
-                        return np.nan
-                    L[i, i] = math.sqrt(x)
-                else:
-                    L[i, j] = x / L[j, j]
-            inv = 1.0 / L[i, i]
-            x = r[t, drop[i]]
-            for k in range(i):
-                x -= L[i, k] * v[k]
-            v[i] = x * inv
-            quad += v[i] * v[i]
-            for c in range(Kp):
-                B[i, c] = row[keep[c]]
-            for k in range(i):
-                lik = L[i, k]
-                for c in range(Kp):
-                    B[i, c] -= lik * B[k, c]
-            for c in range(Kp):
-                B[i, c] *= inv
-        for a in range(Kp):
-            row = St[keep[a]]
-            for c in range(Kp):
-                newS[t, a, c] = row[keep[c]]
-            newr[t, a] = r[t, keep[a]]
-        for k in range(D):
-            vk = v[k]
-            for a in range(Kp):
-                bka = B[k, a]
-                newr[t, a] -= bka * vk
-                for c in range(Kp):
-                    newS[t, a, c] -= bka * B[k, c]
-    return 0.5 * quad
-
-
-@njit(cache=True, nogil=True)
-def accept_small(S, r, rest, a_n, log_u, accepted, gain):  # type: ignore[no-untyped-def]
-    """Accept or reject m frequencies in turn; S is (T, 4m, 4m), current columns first.
-
-    The same halving as the large version, down to single frequencies. gain[0] collects the
-    change of log evidence; a failed pivot sets gain[1] to 1 and rejects.
-    """
-    m = log_u.shape[0]
-    T = S.shape[0]
-    if m == 1:
-        now = _log_value(S, r, rest, a_n, 0)
-        new = _log_value(S, r, rest, a_n, 2)
-        if np.isnan(now) or np.isnan(new):
-            gain[1] = 1.0
-            accepted[0] = False
-        elif log_u[0] < new - now:
-            accepted[0] = True
-            gain[0] += new - now
-        else:
-            accepted[0] = False
-        return
-    h = m // 2
-    for side in range(2):
-        lo, hi = (0, h) if side == 0 else (h, m)
-        olo, ohi = (h, m) if side == 0 else (0, h)
-        w = hi - lo
-        keep = np.empty(4 * w, np.int64)
-        for i in range(2 * w):
-            keep[i] = 2 * lo + i
-            keep[2 * w + i] = 2 * m + 2 * lo + i
-        drop = np.empty(2 * (ohi - olo), np.int64)
-        for f in range(olo, ohi):
-            offset = 2 * m if (side == 1 and accepted[f]) else 0
-            drop[2 * (f - olo)] = offset + 2 * f
-            drop[2 * (f - olo) + 1] = offset + 2 * f + 1
-        newS = np.empty((T, 4 * w, 4 * w))
-        newr = np.empty((T, 4 * w))
-        half_quad = _eliminate(S, r, keep, drop, newS, newr)
-        if np.isnan(half_quad):
-            gain[1] = 1.0
-            for f in range(lo, hi):
-                accepted[f] = False
-            continue
-        accept_small(newS, newr, rest - half_quad, a_n, log_u[lo:hi], accepted[lo:hi], gain)
-
-
-@njit(cache=True, nogil=True)
 def mirror_lower(C):  # type: ignore[no-untyped-def]
     """Copy the lower triangle onto the upper one, tile by tile."""
     n = C.shape[0]
@@ -323,3 +194,12 @@ def copy_lower(A, out):  # type: ignore[no-untyped-def]
             out[i, j] = A[i, j]
         for j in range(i + 1, n):
             out[i, j] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def select(C, columns, out, part, parts):  # type: ignore[no-untyped-def]
+    """Rows and the same columns of C; one part of several, for as many threads."""
+    for i in range(part, columns.shape[0], parts):
+        row, copy = C[columns[i]], out[i]
+        for j in range(columns.shape[0]):
+            copy[j] = row[columns[j]]

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+#: Rows that are compared at once, so that no copies of many are made.
+_COMPARED = 65_536
+
 
 def row_hash(X: Array, y: Array) -> NDArray[np.uint64]:
     """A 64-bit hash of every row's bits (-0.0 taken as 0.0), whatever the row's place."""
@@ -30,12 +33,17 @@ def merge_rows(X: Array, y: Array, weight: Array | None) -> tuple[Array, Array, 
     h = h[order]
     if weight is None and (h[1:] != h[:-1]).all():
         return X, y, None
-    X, y = X[order], y[order]
     # Neighbours with equal hashes are compared; different rows with one hash stay apart.
     new = np.ones(len(X), dtype=bool)
     new[1:] = h[1:] != h[:-1]
     same = np.flatnonzero(~new)
-    new[same] = (X[same] != X[same - 1]).any(axis=1) | (y[same] != y[same - 1])
+    here, before = order[same], order[same - 1]
+    different = y[here] != y[before]
+    for part in range(0, len(same), _COMPARED):
+        some = slice(part, part + _COMPARED)
+        different[some] |= (X[here[some]] != X[before[some]]).any(axis=1)
+    new[same] = different
     start = np.flatnonzero(new)
     w = np.ones(len(X)) if weight is None else weight[order]
-    return X[start], y[start], np.add.reduceat(w, start)
+    kept = order[start]
+    return X[kept], y[kept], np.add.reduceat(w, start)

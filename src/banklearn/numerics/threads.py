@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -21,6 +24,21 @@ def available_cores() -> int:
 def threads() -> int:
     """Threads for one loop, within the present limit."""
     return available_cores() if _limit is None else _limit
+
+
+@lru_cache(maxsize=1)
+def pool() -> ThreadPoolExecutor:
+    """The threads that this library's loops share."""
+    return ThreadPoolExecutor(max_workers=available_cores(), thread_name_prefix="banklearn")
+
+
+def in_parts(loop: Callable[..., Any], *arguments: Any, side_by_side: bool = True) -> None:
+    """Run loop(*arguments, part, parts) for every part; one part unless side by side."""
+    parts = threads() if side_by_side else 1
+    jobs = [pool().submit(loop, *arguments, part, parts) for part in range(1, parts)]
+    loop(*arguments, 0, parts)
+    for job in jobs:
+        job.result()
 
 
 @contextmanager

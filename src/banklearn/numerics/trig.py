@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.numerics.threads import available_cores, threads
+from banklearn.numerics.threads import pool, threads
 
 # Below this many phases a second thread costs more than it saves.
 _PARALLEL_FROM = 200_000
 
 
-@lru_cache(maxsize=1)
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(
-        max_workers=available_cores(), thread_name_prefix="banklearn-features"
-    )
+def compiled() -> bool:
+    """Whether Numba compiles; it does not with NUMBA_DISABLE_JIT=1, and its loops are then slow."""
+    from numba import config
+
+    return not getattr(config, "DISABLE_JIT", 0)
 
 
 def cos_sin_rows(
     U: NDArray[np.float64], out: NDArray[np.float64], scale: float
 ) -> NDArray[np.float64]:
     """Fill out (2M, n) with scale*cos(U_1), scale*sin(U_1), scale*cos(U_2), ... of U (M, n)."""
+    if not compiled():
+        return cos_sin_rows_numpy(U, out, scale)
     from banklearn.numerics import _compiled
 
     workers = threads()
@@ -34,7 +34,7 @@ def cos_sin_rows(
         return out
     cuts = np.linspace(0, U.shape[0], workers + 1).astype(int)
     jobs = [
-        _pool().submit(_compiled.cos_sin_rows, U[a:b], out[2 * a : 2 * b], scale)
+        pool().submit(_compiled.cos_sin_rows, U[a:b], out[2 * a : 2 * b], scale)
         for a, b in pairwise(cuts)
         if b > a
     ]
@@ -46,7 +46,7 @@ def cos_sin_rows(
 def cos_sin_rows_numpy(
     U: NDArray[np.float64], out: NDArray[np.float64], scale: float
 ) -> NDArray[np.float64]:
-    """The plain version of :func:`cos_sin_rows`: the tests' reference and the fallback."""
+    """The plain version of :func:`cos_sin_rows`: the tests' reference, and what runs uncompiled."""
     np.cos(U, out=out[0::2])
     np.sin(U, out=out[1::2])
     out *= scale

@@ -14,6 +14,9 @@ Array = NDArray[np.float64]
 Kind = Literal["none", "standard", "arcsinh"]
 KINDS: tuple[Kind, ...] = ("none", "standard", "arcsinh")
 
+#: Inputs that are looked at together, so that no copy of all of them is made.
+FIT_COLUMNS = 8
+
 
 @dataclass(frozen=True)
 class InputScaling:
@@ -53,7 +56,7 @@ class ScaledRows:
     def __len__(self) -> int:
         return len(self.X)
 
-    def __getitem__(self, part: slice) -> Array:
+    def __getitem__(self, part: slice | NDArray[np.intp]) -> Array:
         return self.scaling(self.X[part])
 
 
@@ -65,20 +68,26 @@ def fit_scaling(X: Array, weight: Array | None, kind: Kind) -> InputScaling:
         # Nothing varies: keep one input, which becomes a constant zero.
         used = used.copy()
         used[0] = True
-    X = X[:, used]
-    d = X.shape[1]
-    centre, spread = np.zeros(d), np.ones(d)
-    if kind == "arcsinh":
-        centre = median(X, weight)
-        spread = median(np.abs(X - centre), weight)
-        # More than half of the rows at one value: fall back to the standard deviation.
-        spread = np.where(spread > 0, spread, mean_and_std(X - centre, weight)[1])
-        spread = np.where(spread > 0, spread, 1.0)
-        X = np.arcsinh((X - centre) / spread)
-    if kind == "none":
-        return InputScaling(kind, used, np.zeros(d), np.ones(d), centre, spread)
-    shift, scale = mean_and_std(X, weight)
+    columns = np.flatnonzero(used)
+    centre, spread = np.zeros(len(columns)), np.ones(len(columns))
+    shift, scale = np.zeros(len(columns)), np.ones(len(columns))
+    for start in range(0, len(columns) if kind != "none" else 0, FIT_COLUMNS):
+        part = slice(start, start + FIT_COLUMNS)
+        some = X[:, columns[part]]
+        if kind == "arcsinh":
+            centre[part] = median(some, weight)
+            some -= centre[part]
+            spread[part] = _spread(some, weight)
+            np.arcsinh(np.divide(some, spread[part], out=some), out=some)
+        shift[part], scale[part] = mean_and_std(some, weight)
     return InputScaling(kind, used, shift, np.where(scale > 0, scale, 1.0), centre, spread)
+
+
+def _spread(centred: Array, weight: Array | None) -> Array:
+    """Median absolute deviation; the standard deviation where more than half is at one value."""
+    spread = median(np.abs(centred), weight)
+    spread = np.where(spread > 0, spread, mean_and_std(centred, weight)[1])
+    return np.where(spread > 0, spread, 1.0)
 
 
 @dataclass(frozen=True)

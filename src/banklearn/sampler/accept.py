@@ -3,7 +3,8 @@
 The decisions are those of the one-at-a-time chain: frequency j sees the decisions of
 0..j-1. The extended matrix holds current and proposed columns; halving it, each half is decided
 with the other half's columns eliminated by a fresh Cholesky factor, so no error accumulates:
-O(M^3) in matrix products per sweep.
+O(M^3) in matrix products per sweep. In memory :mod:`banklearn.sampler.halving` does it; matrices on
+a device are halved there until they are small.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 
 from banklearn.gram import Gram
 from banklearn.model.equations import equation
-from banklearn.numerics.blas import cholesky_lower, mirror, solve_lower, subtract_inner
+from banklearn.model.evidence import Ridge
+from banklearn.sampler.halving import decide
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -25,17 +27,19 @@ Bools = NDArray[np.bool_]
 #: (S, r, kept columns, dropped columns) to (Schur complement, its vector, quadratic form).
 Eliminate = Callable[[Any, Array, tuple[slice, slice], NDArray[np.intp]], tuple[Any, Array, float]]
 
-#: Below this many frequencies the compiled version takes over.
-SMALL = 16
-
 
 @dataclass(frozen=True)
 class Decisions:
-    """Which proposals were accepted, the evidence gained, and whether a pivot ever failed."""
+    """Which proposals were accepted, the evidence gained, and whether a pivot ever failed.
+
+    solutions are the factored equations of the columns in use after the decisions, where they
+    came out of the work.
+    """
 
     accepted: Bools
     gain: float
     trouble: bool
+    solutions: tuple[Ridge, ...] | None = None
 
 
 def extended_columns(h: int, M: int, accepted: Bools) -> NDArray[np.intp]:
@@ -53,17 +57,16 @@ def accept_in_turn(
     gram is over [h trend | 2M current | 2M proposed] columns; see ``Likelihood.accept_form`` for
     a_n and rest.
     """
-    M = len(log_u)
     eliminate = getattr(gram.ops, "eliminate", None)
     if eliminate is None:
-        S = gram.in_memory().copy()
-        diagonal = np.arange(S.shape[1])
-        S[:, diagonal, diagonal] += lam
-    else:
-        S = gram.G.clone()
-        S.diagonal(dim1=1, dim2=2).add_(lam)
-    accepted = np.zeros(M, dtype=bool)
-    gain = np.zeros(2)
+        walk = decide(gram.in_memory(), gram.r, h, lam, rest, a_n, log_u)
+        solutions = None
+        if not walk.gain[1]:
+            solutions = tuple(Ridge(L, v, lam) for L, v in zip(walk.L, walk.v, strict=True))
+        return Decisions(walk.accepted, float(walk.gain[0]), bool(walk.gain[1]), solutions)
+    S = gram.G.clone()
+    S.diagonal(dim1=1, dim2=2).add_(lam)
+    accepted, gain = np.zeros(len(log_u), dtype=bool), np.zeros(2)
     _halve(list(S), list(gram.r), rest, a_n, log_u, accepted, gain, h, eliminate)
     return Decisions(accepted, float(gain[0]), bool(gain[1]))
 
@@ -77,19 +80,19 @@ def _halve(
     accepted: Bools,
     gain: Array,
     h: int,
-    on_device: Eliminate | None,
+    eliminate: Eliminate,
 ) -> None:
-    """Decide the frequencies of S, columns [h always in | 2m current | 2m proposed].
+    """Decide the frequencies of S, columns [h always in | 2m current | 2m proposed], on a device.
 
-    on_device eliminates columns of matrices that are not in memory.
+    What eliminate brings to memory is decided there.
     """
     m = len(log_u)
-    if m <= SMALL and h == 0:
-        from banklearn.numerics import _compiled
-
-        _compiled.accept_small(np.stack(S), np.stack(r), rest, a_n, log_u, accepted, gain)
+    if isinstance(S[0], np.ndarray):
+        walk = decide(np.stack(S), np.stack(r), 0, 0.0, rest, a_n, log_u)
+        accepted[:] = walk.accepted
+        gain += walk.gain
         return
-    half = m // 2 if m > SMALL else m
+    half = m // 2 if m > 1 else m
     for lo, hi in ((0, half), (half, m)):
         if lo == hi:
             continue
@@ -100,9 +103,6 @@ def _halve(
         newS, newr, half_quadratic = [], [], 0.0
         try:
             for S_t, r_t in zip(S, r, strict=True):
-                eliminate: Eliminate = _eliminate
-                if on_device is not None and not isinstance(S_t, np.ndarray):
-                    eliminate = on_device
                 reduced, reduced_r, quadratic = eliminate(S_t, r_t, keep, drop)
                 newS.append(reduced)
                 newr.append(reduced_r)
@@ -110,29 +110,5 @@ def _halve(
         except np.linalg.LinAlgError:
             gain[1] = 1.0
             continue
-        _halve(
-            newS,
-            newr,
-            rest - half_quadratic,
-            a_n,
-            log_u[lo:hi],
-            accepted[lo:hi],
-            gain,
-            0,
-            on_device,
-        )
-
-
-def _eliminate(
-    S: Array, r: Array, keep: tuple[slice, slice], drop: NDArray[np.intp]
-) -> tuple[Array, Array, float]:
-    """Schur complement of `keep` with `drop` eliminated, its vector, and r_d' S_dd^-1 r_d."""
-    rows = S[drop]
-    L = cholesky_lower(np.take(rows, drop, axis=1))
-    B = solve_lower(L, np.concatenate([rows[:, k] for k in keep], axis=1), overwrite=True)
-    v = solve_lower(L, r[drop, None])[:, 0]
-    reduced = np.concatenate(
-        [np.concatenate([S[i, j] for j in keep], axis=1) for i in keep], axis=0
-    )
-    subtract_inner(reduced, B)
-    return mirror(reduced), np.concatenate([r[k] for k in keep]) - v @ B, float(v @ v)
+        left = rest - half_quadratic
+        _halve(newS, newr, left, a_n, log_u[lo:hi], accepted[lo:hi], gain, 0, eliminate)

@@ -190,10 +190,10 @@ def step(
         working = Frozen(working)
     ext = extended(engine, model, chain, offered.W, working)
     log_u = np.log(streams.at(Purpose.ACCEPT, sweep).random(M))
-    trouble = False
+    trouble, solutions = False, None
     if tuning.scheme == "in-turn":
         decisions = accept_in_turn(ext, state.lam, h, log_u, *likelihood.accept_form(ext))
-        accepted, trouble = decisions.accepted, decisions.trouble
+        accepted, trouble, solutions = decisions.accepted, decisions.trouble, decisions.solutions
     else:
         star = precision.solve(select_all(ext, h, M), state.lam, likelihood, count)
         now = precision.solve(ext.select(np.arange(h + 2 * M)), state.lam, likelihood, count)
@@ -203,7 +203,7 @@ def step(
     changed = offered.Z != state.Z
     state = offered.taken(state, accepted)
 
-    solved = precision.solve(gram, state.lam, likelihood, count)
+    solved = precision.solve(gram, state.lam, likelihood, count, solutions)
     acceptance, slope = float("nan"), None
     if use_gradient:
         target = gradient.Target(engine, likelihood, model.trend, state, working, count)

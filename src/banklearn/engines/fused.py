@@ -1,0 +1,106 @@
+"""Kernels that PyTorch has no single operation for; each may be absent, and then is not used."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+#: Fills out (2M, n) with the cosines and sines of U (M, n); rows are dense, steps may differ.
+CosSin = Callable[[Any, Any], None]
+
+_SOURCE = """
+extern "C" __global__ void cos_sin(const double* U, double* out, int n, int U_step, int out_step) {
+    long long row = blockIdx.y;
+    int column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column < n) {
+        double sine, cosine;
+        sincos(U[row * U_step + column], &sine, &cosine);
+        out[2 * row * out_step + column] = cosine;
+        out[(2 * row + 1) * out_step + column] = sine;
+    }
+}
+"""
+
+
+def _triton() -> CosSin:
+    from banklearn.engines._triton import cos_sin_rows
+
+    return cos_sin_rows
+
+
+def _nvrtc() -> CosSin:
+    import torch
+
+    kernel = torch.cuda._compile_kernel(_SOURCE, "cos_sin")
+
+    def cos_sin_rows(U: Any, out: Any) -> None:
+        M, n = U.shape
+        steps = (U.stride(0), out.stride(0))
+        kernel(grid=(-(-n // 256), M, 1), block=(256, 1, 1), args=[U, out, n, *steps])
+
+    return cos_sin_rows
+
+
+KERNELS: dict[str, Callable[[], CosSin]] = {"triton": _triton, "nvrtc": _nvrtc}
+
+
+@lru_cache(maxsize=8)
+def cos_sin_kernel(name: str, device: Any) -> CosSin | None:
+    """A kernel that was seen to give PyTorch's values on this device, or None.
+
+    A missing compiler or an unknown card shows only when a kernel is first run, in errors of many
+    kinds: whatever happens, there is PyTorch itself to compute with.
+    """
+    import torch
+
+    try:
+        kernel = KERNELS[name]()
+        U = torch.linspace(-1e5, 1e5, 3000, dtype=torch.float64, device=device).view(3, 1000)
+        U = U[:, :777]
+        out = torch.empty((6, 1024), dtype=torch.float64, device=device)[:, :777]
+        kernel(U, out)
+        plain = torch.stack([torch.cos(U), torch.sin(U)], dim=1).view(6, 777)
+        return kernel if float((out - plain).abs().max()) < 1e-14 else None
+    except Exception:
+        return None
+
+
+@lru_cache(maxsize=1)
+def _dsyrk() -> Any:
+    for name in ("libcublas.so.13", "libcublas.so.12"):
+        try:
+            routine = ctypes.CDLL(name).cublasDsyrk_v2
+        except (OSError, AttributeError):
+            continue
+        number, whole, place = ctypes.c_double, ctypes.c_int, ctypes.c_void_p
+        routine.argtypes = [
+            place, whole, whole, whole, whole, ctypes.POINTER(number), place, whole,
+            ctypes.POINTER(number), place, whole,
+        ]  # fmt: skip
+        routine.restype = whole
+        return routine
+    return None
+
+
+def add_lower_square(C: Any, A: Any, factor: float) -> bool:
+    """C += factor A A', lower triangle, by cuBLAS's symmetric product; False where there is none.
+
+    Rows of A (Q, n) and C (Q, Q) are contiguous, float64, on a CUDA device.
+    """
+    import torch
+
+    routine = _dsyrk()
+    if routine is None:
+        return False
+    alpha, beta = ctypes.c_double(factor), ctypes.c_double(1.0)
+    upper, transposed = 1, 1  # the library counts columns first
+    status = routine(
+        torch.cuda.current_blas_handle(), upper, transposed, A.shape[0], A.shape[1],
+        ctypes.byref(alpha), A.data_ptr(), A.stride(0), ctypes.byref(beta), C.data_ptr(),
+        C.stride(0),
+    )  # fmt: skip
+    if status != 0:
+        raise RuntimeError(f"cublasDsyrk failed with status {status}.")
+    return True

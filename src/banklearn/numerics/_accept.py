@@ -1,0 +1,249 @@
+"""Compiled parts of the accept step (Numba): gathering columns, and the decisions at the bottom.
+
+A matrix over m frequencies has 4m + 1 rows: for each frequency its two current columns, then its
+two proposed ones, and last the target. A range of frequencies is then a range of rows, and every
+Schur complement has the same layout. Only lower triangles are written and read. Loops that copy do
+one part of several, for as many threads.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+#: Columns per tile where rows become columns.
+_TILE = 16
+
+
+@njit(cache=True, nogil=True)
+def interleave(G, r, h, lam, out, part, parts):  # type: ignore[no-untyped-def]
+    """Lay out G + lam I over [h trend | 2m current | 2m proposed] columns, and its vector r.
+
+    The trend stays in front; only the lower triangle of G is read.
+    """
+    m = (G.shape[0] - h) // 4
+    star = h + 2 * m
+    last = h + 4 * m
+    if part == 0:
+        for i in range(h):
+            for j in range(i + 1):
+                out[i, j] = G[i, j]
+            out[i, i] += lam
+            out[last, i] = r[i]
+        for j in range(m):
+            for a in range(2):
+                out[last, h + 4 * j + a] = r[h + 2 * j + a]
+                out[last, h + 4 * j + 2 + a] = r[star + 2 * j + a]
+        out[last, last] = 0.0
+    for j0 in range(part * _TILE, m, parts * _TILE):
+        end = min(j0 + _TILE, m)
+        for j in range(j0, end):
+            for a in range(2):
+                for k in range(h):
+                    out[h + 4 * j + a, k] = G[h + 2 * j + a, k]
+                    out[h + 4 * j + 2 + a, k] = G[star + 2 * j + a, k]
+        for k0 in range(0, j0 + 1, _TILE):
+            for j in range(j0, end):
+                for a in range(2):
+                    now, new = h + 2 * j + a, star + 2 * j + a
+                    row, star_row = out[h + 4 * j + a], out[h + 4 * j + 2 + a]
+                    for k in range(k0, min(k0 + _TILE, j + 1)):
+                        for b in range(2):
+                            left, right = h + 2 * k + b, star + 2 * k + b
+                            c = h + 4 * k + b
+                            row[c] = G[now, left]
+                            row[c + 2] = G[right, now]  # the lower triangle has it transposed
+                            star_row[c] = G[new, left]
+                            star_row[c + 2] = G[new, right]
+        for i in range(h + 4 * j0, h + 4 * end):
+            out[i, i] += lam
+
+
+@njit(cache=True, nogil=True)
+def gather_second(S, o, half, m, D, B, C, part, parts):  # type: ignore[no-untyped-def]
+    """For eliminating the second half's current columns from the first: D, B = rows of D, C kept.
+
+    S begins at row and column o.
+    """
+    n, last = 4 * half, o + 4 * m
+    for i in range(part, 2 * (m - half), parts):
+        place = o + n + 4 * (i // 2) + i % 2
+        row = S[place]
+        chosen = row[o + n : last]
+        for j in range(i // 2 + 1):
+            D[i, 2 * j] = chosen[4 * j]
+            D[i, 2 * j + 1] = chosen[4 * j + 1]
+        B[i, :n] = row[o : o + n]
+        B[i, n] = S[last, place]
+    for i in range(part, n, parts):
+        C[i, : i + 1] = S[o + i, o : o + i + 1]
+    if part == 0:
+        C[n, :n] = S[last, o : o + n]
+        C[n, n] = S[last, last]
+
+
+@njit(cache=True, nogil=True)
+def gather_first(S, o, half, m, accepted, D, B, part, parts):  # type: ignore[no-untyped-def]
+    """For eliminating the first half's columns in use from the second half: D, and B = D's rows."""
+    n = 2 * half
+    drop = np.empty(n, np.int64)
+    for j in range(half):
+        drop[2 * j] = o + 4 * j + (2 if accepted[j] else 0)
+        drop[2 * j + 1] = drop[2 * j] + 1
+    for i in range(part, n, parts):
+        row = S[drop[i]]
+        for j in range(i + 1):
+            D[i, j] = row[drop[j]]
+    first, count = o + 4 * half, 4 * (m - half) + 1
+    for c0 in range(part * _TILE, count, parts * _TILE):
+        width = min(_TILE, count - c0)
+        for j in range(half):
+            k = drop[2 * j]
+            top, bottom = B[2 * j, c0 : c0 + width], B[2 * j + 1, c0 : c0 + width]
+            for c in range(width):
+                pair = S[first + c0 + c, k : k + 2]
+                top[c] = pair[0]
+                bottom[c] = pair[1]
+
+
+@njit(cache=True, nogil=True)
+def fill_factor(D, B, accepted, row, L, v, part, parts):  # type: ignore[no-untyped-def]
+    """Write the columns that a factor D and its B = D^-1 S contribute to L, from `row` on.
+
+    B's columns are the frequencies that follow, four each, and the target; those in use become
+    rows of L below D.
+    """
+    n = B.shape[0]
+    for i in range(part, n, parts):
+        L[row + i, row : row + i + 1] = D[i, : i + 1]
+        L[row + i, row + i + 1 :] = 0.0
+        v[row + i] = B[i, 4 * accepted.shape[0]]
+    for i0 in range(0, n, _TILE):
+        for j in range(part, accepted.shape[0], parts):
+            c = 4 * j + (2 if accepted[j] else 0)
+            for a in range(2):
+                out = L[row + n + 2 * j + a]
+                for i in range(i0, min(i0 + _TILE, n)):
+                    out[row + i] = B[i, c + a]
+
+
+@njit(cache=True, nogil=True)
+def gather_used(S, o, accepted, D, B):  # type: ignore[no-untyped-def]
+    """The columns in use after the decisions, and their part of the target."""
+    last = o + 4 * accepted.shape[0]
+    for j in range(2 * accepted.shape[0]):
+        row = o + 4 * (j // 2) + (2 if accepted[j // 2] else 0) + j % 2
+        for k in range(j + 1):
+            D[j, k] = S[row, o + 4 * (k // 2) + (2 if accepted[k // 2] else 0) + k % 2]
+        B[j, 0] = S[last, row]
+
+
+@njit(cache=True, nogil=True)
+def _log_value(S, o, first, rest, a_n):  # type: ignore[no-untyped-def]
+    """Log evidence, up to a constant, of the pair of columns (first, first + 1) of one frequency.
+
+    a_n > 0: noise integrated out, -1/2 log|S| - a_n log(rest - 1/2 r'S^-1 r), one task.
+    a_n = 0: noise known, the sum over tasks of -1/2 log|S| + 1/2 r'S^-1 r.
+    """
+    total = 0.0
+    i, last = o + first, o + 4
+    for t in range(S.shape[0]):
+        a, b, c = S[t, i, i], S[t, i + 1, i], S[t, i + 1, i + 1]
+        x, y = S[t, last, i], S[t, last, i + 1]
+        if not (a > 0.0):
+            return np.nan
+        schur = c - b * b / a
+        if not (schur > 0.0):
+            return np.nan
+        v = y - b * x / a
+        quad = x * x / a + v * v / schur
+        total -= 0.5 * (math.log(a) + math.log(schur))
+        if a_n > 0.0:
+            left = rest + 0.5 * (S[t, last, last] - quad)
+            if not (left > 0.0):
+                return np.nan
+            total -= a_n * math.log(left)
+        else:
+            total += 0.5 * quad
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _eliminate(S, o, lo, hi, m, drop, out):  # type: ignore[no-untyped-def]
+    """Schur complement of frequencies lo..hi-1 and the target after `drop`; False if it fails."""
+    D, K = drop.shape[0], 4 * (hi - lo) + 1
+    L = np.empty((D, D))
+    B = np.empty((D, K))
+    for t in range(S.shape[0]):
+        St = S[t]
+        for i in range(D):
+            row = St[drop[i]]
+            for j in range(i + 1):
+                x = row[drop[j]]
+                for k in range(j):
+                    x -= L[i, k] * L[j, k]
+                if i == j:
+                    if not (x > 0.0):
+                        return False
+                    L[i, i] = math.sqrt(x)
+                else:
+                    L[i, j] = x / L[j, j]
+            inv = 1.0 / L[i, i]
+            for c in range(K):
+                col = o + 4 * lo + c if c < K - 1 else o + 4 * m
+                B[i, c] = St[drop[i], col] if col < drop[i] else St[col, drop[i]]
+            for k in range(i):
+                lik = L[i, k]
+                for c in range(K):
+                    B[i, c] -= lik * B[k, c]
+            for c in range(K):
+                B[i, c] *= inv
+        for a in range(K):
+            row = St[o + 4 * lo + a if a < K - 1 else o + 4 * m]
+            for c in range(min(a + 1, K - 1)):
+                out[t, a, c] = row[o + 4 * lo + c]
+        out[t, K - 1, K - 1] = St[o + 4 * m, o + 4 * m]
+        for k in range(D):
+            for a in range(K):
+                bka = B[k, a]
+                for c in range(a + 1):
+                    out[t, a, c] -= bka * B[k, c]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def accept_small(S, o, rest, a_n, log_u, accepted, gain):  # type: ignore[no-untyped-def]
+    """Accept or reject a few frequencies in turn by halving down to single ones.
+
+    S is (tasks, rows, columns), beginning at row and column o. gain[0] collects the change of log
+    evidence; a failed pivot sets gain[1] to 1 and rejects.
+    """
+    m = log_u.shape[0]
+    if m == 1:
+        now = _log_value(S, o, 0, rest, a_n)
+        new = _log_value(S, o, 2, rest, a_n)
+        accepted[0] = False
+        if np.isnan(now) or np.isnan(new):
+            gain[1] = 1.0
+        elif log_u[0] < new - now:
+            accepted[0] = True
+            gain[0] += new - now
+        return
+    h = m // 2
+    for side in range(2):
+        lo, hi = (0, h) if side == 0 else (h, m)
+        first, count = (h, m - h) if side == 0 else (0, h)
+        drop = np.empty(2 * count, np.int64)
+        for i in range(count):
+            offset = 2 if (side == 1 and accepted[i]) else 0
+            drop[2 * i] = o + 4 * (first + i) + offset
+            drop[2 * i + 1] = drop[2 * i] + 1
+        reduced = np.empty((S.shape[0], 4 * (hi - lo) + 1, 4 * (hi - lo) + 1))
+        if _eliminate(S, o, lo, hi, m, drop, reduced):
+            accept_small(reduced, o - o, rest, a_n, log_u[lo:hi], accepted[lo:hi], gain)
+        else:
+            gain[1] = 1.0
+            for f in range(lo, hi):
+                accepted[f] = False
