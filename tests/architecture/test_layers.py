@@ -17,7 +17,7 @@ ALLOWED: dict[str, set[str]] = {
     "likelihoods": {"engines", "gram", "model", "numerics"},
     "sampler": {"engines", "gram", "likelihoods", "model", "numerics"},
     "posterior": {"gram", "likelihoods", "model", "numerics", "sampler"},
-    "storage": {"model", "numerics", "posterior", "sampler"},
+    "storage": {"gram", "model", "numerics", "posterior", "sampler"},
     "viz": {"model", "numerics", "posterior"},
     "report": {"model", "numerics", "posterior", "viz"},  # draws its figures with viz
 }

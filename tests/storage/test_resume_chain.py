@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from banklearn.engines.device import DeviceEngine
+from banklearn.engines.memory import MemoryEngine
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.posterior.draws import classification_draw, regression_draw, weights_draw
 from banklearn.sampler import joint_move, sweep
@@ -15,6 +16,7 @@ from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.run import Plan, run_chain
 from banklearn.sampler.sweep import Model, Tuning
 from banklearn.storage.checkpoint import Identity, Shelf, file_name, write_chain
+from banklearn.storage.fingerprint import Fingerprint
 from helpers import make_problem
 from labels import make_labelled
 
@@ -142,6 +144,28 @@ def test_stopped_and_resumed(case, when, tmp_path):
     assert len(stopped.draws) >= 1
     assert len(stopped.trace) == when if when < plan.n_sweeps else plan.n_sweeps
     assert bits(run(case, plan, Shelf(IDENTITY, tmp_path, resume=True))) == bits(run(case, plan))
+
+
+@pytest.mark.parametrize("n", [1, 4095, 4096, 9000])
+def test_the_fingerprint_knows_rows_and_their_order_but_not_the_blocks(n):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.standard_normal((n, 3)), rng.standard_normal(n), rng.random(n)
+
+    def of(X, y, w, rows=4096):
+        return MemoryEngine(X, y, w, rows).sum(Fingerprint())
+
+    whole = of(X, y, w)
+    assert {len(word) for word in whole.values()} == {32}
+    for rows in (1000, 8192):
+        assert of(X, y, w, rows) == whole
+    turned = of(X[::-1], y[::-1], w)
+    assert (turned != whole) == (n > 1)
+    for part, name in ((X, "values of X"), (y, "values of y"), (w, "sample weights")):
+        for row in (0, n - 1):
+            before = part[row].copy()
+            part[row] = np.nextafter(part[row], 9)
+            assert {k for k, v in of(X, y, w).items() if v != whole[k]} == {name}
+            part[row] = before
 
 
 @pytest.mark.parametrize("case", ["regression", "three classes, Laplace"])

@@ -33,11 +33,6 @@ class Engine(Protocol):
     """A way to sum over blocks. Block boundaries and the order of summation are fixed."""
 
     @property
-    def ops(self) -> Ops:
-        """How to work on the arrays that it holds."""
-        ...
-
-    @property
     def n_rows(self) -> int:
         """Rows of the data."""
         ...

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Engine
+from banklearn.engines.host import HostOps
 from banklearn.gram import Frozen, Gram, GramSum, ProposalSum, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend, trend_columns
@@ -133,7 +134,7 @@ def pack(chain: Chain) -> dict[str, Any]:
 
 def unpack(packed: dict[str, Any], engine: Engine, model: Model) -> Chain:
     """The chain of :func:`pack`; its factors follow from the statistic."""
-    ops = engine.ops
+    ops = getattr(engine, "ops", HostOps())  # sums that come from elsewhere end in memory
     gram = Gram(ops.array(packed["G"]), packed["r"], packed["tt"], packed["n"], ops)
     state: State = packed["state"]
     solved = precision.solve(gram, state.lam, model.likelihood, JitterCount())
