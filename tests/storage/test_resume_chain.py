@@ -3,6 +3,7 @@
 import dataclasses
 import importlib.util
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from banklearn.engines.memory import MemoryEngine
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.posterior.draws import classification_draw, regression_draw, weights_draw
 from banklearn.sampler import joint_move, sweep
+from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.run import Plan, run_chain
 from banklearn.sampler.sweep import Model, Tuning
@@ -22,6 +24,7 @@ from labels import make_labelled
 
 IDENTITY = Identity("0", "test", 1, {}, {})
 GRADIENTS = Tuning(gradient_every=2, gradient=GradientTuning(length=2))
+ALL_MOVES = replace(GRADIENTS, moves=Moves(switch=0.5), interweave_every=2)
 NEVER = float("inf")  # but at the end
 STAGES = ((15, 3), (25, 2), (40, 2))
 
@@ -44,9 +47,11 @@ def classes(C, kernel=sweep, weighted=False):
 CASES = {
     "regression": (regression, (), Tuning()),
     "regression, weights, gradients": (regression, (True,), GRADIENTS),
+    "regression, all moves": (regression, (), ALL_MOVES),
     "regression, at once": (regression, (), Tuning(scheme="at-once")),
     "two classes": (classes, (2,), Tuning()),
     "two classes, gradients": (classes, (2,), GRADIENTS),
+    "three classes, all moves": (classes, (3,), ALL_MOVES),
     "three classes, weights": (classes, (3, sweep, True), Tuning()),
     "two classes, Laplace": (classes, (2, joint_move), Tuning()),
     "three classes, Laplace": (classes, (3, joint_move, True), Tuning()),

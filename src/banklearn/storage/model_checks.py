@@ -146,8 +146,10 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
     for name in {*traces, *(f"trace/{w}" for w in WATCHED)}:
         if not re.fullmatch(r"trace/[A-Za-z_]{1,40}", name) or name == "trace/warmup":
             fail(f"{name!r} is no name of a trace.")
-        dtype = table.get(name, ("f8",))[0]
-        expected[name] = (dtype if dtype != "u1" else "f8", (total,))
+        dtype, shape = table.get(name, ("f8", (total,)))
+        # One number per sweep, or a few of a kind.
+        few = shape[1:2] if name.removeprefix("trace/") not in WATCHED else ()
+        expected[name] = (dtype if dtype != "u1" else "f8", (total, *few))
     if set(table) != set(expected):
         fail(f"missing or unknown arrays: {sorted(set(table) ^ set(expected))[:5]}.")
     for name, want in expected.items():
