@@ -18,3 +18,15 @@ def test_every_python_block_runs(name, repository: Path, tmp_path, monkeypatch):
         exec(block, names)
     pyplot.close("all")
     assert "https://" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_on_checkpoints_runs(repository: Path, tmp_path, monkeypatch):
+    text = (repository / "docs/checkpoints.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == 2
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
+    assert len(names["model"].draws_) == 40
+    assert len(list((tmp_path / "diabetes-fit").iterdir())) == 2

@@ -12,16 +12,29 @@ from banklearn._version import __version__
 
 if TYPE_CHECKING:
     from banklearn.estimators.classifier import BankClassifier
+    from banklearn.estimators.files import load_model
     from banklearn.estimators.regressor import BankRegressor
     from banklearn.posterior.kernel import LearnedKernel
+    from banklearn.storage.errors import CheckpointError, ModelFileError
 
 _PUBLIC = {
     "BankClassifier": "banklearn.estimators.classifier",
     "BankRegressor": "banklearn.estimators.regressor",
+    "CheckpointError": "banklearn.storage.errors",
     "LearnedKernel": "banklearn.posterior.kernel",
+    "ModelFileError": "banklearn.storage.errors",
+    "load_model": "banklearn.estimators.files",
 }
 
-__all__ = ["BankClassifier", "BankRegressor", "LearnedKernel", "__version__"]
+__all__ = [
+    "BankClassifier",
+    "BankRegressor",
+    "CheckpointError",
+    "LearnedKernel",
+    "ModelFileError",
+    "__version__",
+    "load_model",
+]
 
 
 def __getattr__(name: str) -> Any:

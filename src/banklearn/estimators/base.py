@@ -6,18 +6,20 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import parameters as check
+from banklearn.estimators.files import save_model
 from banklearn.estimators.progress import Progress
+from banklearn.estimators.resumption import Resumption
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
@@ -26,6 +28,7 @@ from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
+from banklearn.posterior.provenance import provenance
 from banklearn.posterior.scaling import KINDS, InputScaling, Kind, ScaledRows, fit_scaling
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.frequencies import Moves
@@ -82,6 +85,9 @@ class BankBase(BaseEstimator):
         device: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 30.0,
+        warm_start: bool = False,
     ) -> None:
         self.n_frequencies = n_frequencies
         self.n_chains = n_chains
@@ -109,6 +115,9 @@ class BankBase(BaseEstimator):
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.warm_start = warm_start
 
     def _check_parameters(self) -> None:
         for name, least in (
@@ -131,8 +140,12 @@ class BankBase(BaseEstimator):
             check.positive("spectral_scale", self.spectral_scale)
         if isinstance(self.spectral_scale, str):
             check.one_of("spectral_scale", self.spectral_scale, ("auto",))
-        if not isinstance(self.growing_warmup, bool | np.bool_):
-            raise TypeError(f"growing_warmup must be True or False, not {self.growing_warmup!r}.")
+        for name in ("growing_warmup", "warm_start"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}.")
+        check.at_least_zero("checkpoint_every", self.checkpoint_every)
+        if not isinstance(self.checkpoint, str | PathLike | None):
+            raise TypeError(f"checkpoint must be a folder or None, not {self.checkpoint!r}.")
         check.share("jump_probability", self.jump_probability)
         check.share("switch_probability", self.switch_probability)
         check.one_of("trend", self.trend, ("auto", *TRENDS))
@@ -148,6 +161,14 @@ class BankBase(BaseEstimator):
         self._device = device_of(X) or self.device
         return to_memory(X), to_memory(y)
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted estimator to one file, which :func:`banklearn.load_model` reads.
+
+        The file holds all draws, scalings, names and parameters, no training data and no code.
+        It appears under its name only when it is whole.
+        """
+        save_model(self, path)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "draws_")
 
@@ -155,6 +176,13 @@ class BankBase(BaseEstimator):
         """Drop what an earlier fit learned, so that a failed fit leaves nothing half old."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             delattr(self, name)
+
+    def _begin(self, resume: bool) -> None:
+        """What every fit does first."""
+        self._check_parameters()
+        self._resumption = Resumption.of(self, resume)
+        self._forget()
+        self._begun = time.monotonic()
 
     def _fit_posterior(
         self,
@@ -173,7 +201,7 @@ class BankBase(BaseEstimator):
             raise ValueError(
                 f"nu0 must exceed {varying - 1} for {varying} varying inputs, but is {self.nu0}."
             )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self._resumption.seed(self.random_state)
         target = likelihood.start_target(y, weight)
         with limited_to(1):  # many small problems: threads would only get in each other's way
             scaling, trend, start = self._choose(X, target, weight, Streams(seed))
@@ -253,6 +281,7 @@ class BankBase(BaseEstimator):
             gradient=GradientTuning(length=self.gradient_length),
         )
         start = self.starting_point_
+        shelf = self._resumption.shelf(self, engine, seed)
         with Progress(plan, self.n_chains, self.verbose) as progress:
 
             def run_one(chain: int, stop: threading.Event) -> Run[Draw]:
@@ -270,8 +299,19 @@ class BankBase(BaseEstimator):
                     rng = streams.at(Purpose.PREDICT, sweep)
                     return keep(link, model.prior, chain, sweep, rng)
 
+                bookmark = None if shelf is None else shelf.chain(chain)
                 return run_chain(
-                    engine, model, state, plan, streams, kept, tuning, kernel, progress, stop
+                    engine,
+                    model,
+                    state,
+                    plan,
+                    streams,
+                    kept,
+                    tuning,
+                    kernel,
+                    progress,
+                    stop,
+                    bookmark,
                 )
 
             # Beside a device only small matrices are left: a few threads factor them fastest.
@@ -284,6 +324,11 @@ class BankBase(BaseEstimator):
         self.trace_ = [_trace(run) for run in runs]
         self.n_sweeps_ = [len(run.trace) for run in runs]
         self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
+        self._memory = shelf.memory if shelf and self.warm_start else None
+        seconds = time.monotonic() - self._begun
+        ended = [run.cut for run in runs if run.cut]
+        stopped_by = "interrupt" if interrupted else "time" if ended else "plan"
+        self.provenance_ = provenance(engine.n_rows, seconds, stopped_by, seed)
         self._warn(runs, interrupted)
 
     def _warn(self, runs: Any, interrupted: bool) -> None:

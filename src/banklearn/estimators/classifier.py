@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -85,6 +86,9 @@ class BankClassifier(ClassifierMixin, BankBase):
         device: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 30.0,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_frequencies,
@@ -111,15 +115,25 @@ class BankClassifier(ClassifierMixin, BankBase):
             device=device,
             random_state=random_state,
             verbose=verbose,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            warm_start=warm_start,
         )
         self.inference = inference
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankClassifier:
-        """Learn kernel and class probabilities; a row of weight w counts as w rows."""
-        self._check_parameters()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check.one_of("inference", self.inference, ("polya-gamma", "laplace-mh"))
-        self._forget()
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, resume: bool = False
+    ) -> BankClassifier:
+        """Learn kernel and class probabilities; a row of weight w counts as w rows.
+
+        resume=True goes on from the checkpoint, where there is one, as if never stopped.
+        """
+        self._begin(resume)
         X, y = self._arrays(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)

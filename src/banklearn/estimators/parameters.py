@@ -27,6 +27,14 @@ def positive(name: str, value: Any, none: bool = False) -> None:
         raise ValueError(f"{name} must be finite and above zero, but is {value}.")
 
 
+def at_least_zero(name: str, value: Any) -> None:
+    """A finite number of at least zero."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, not {value!r}.")
+    if not (math.isfinite(value) and float(value) >= 0):
+        raise ValueError(f"{name} must be finite and at least zero, but is {value}.")
+
+
 def share(name: str, value: Any) -> None:
     """A number between zero and one."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:

@@ -75,6 +75,13 @@ class BankRegressor(RegressorMixin, BankBase):
         Seed; the same seed gives the same draws.
     verbose : int
         1 shows a progress bar.
+    checkpoint : path or None
+        Folder in which the state of all chains is kept while the fit runs, for
+        ``fit(..., resume=True)``.
+    checkpoint_every : float
+        Seconds between two checkpoints of a chain; 0 writes one after every sweep.
+    warm_start : bool
+        With True, another ``fit`` on the same data adds draws, up to the new n_draws.
 
     Attributes
     ----------
@@ -84,12 +91,18 @@ class BankRegressor(RegressorMixin, BankBase):
         The kept draws.
     trace_ : list of dict
         Per chain: log evidence, acceptance, number of components and more, for every sweep.
+    provenance_ : dict
+        Rows, seconds, seed, what ended the fit, versions.
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankRegressor:
-        """Learn kernel and function from X (N, d) and y (N,); weight w means w such rows."""
-        self._check_parameters()
-        self._forget()
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, resume: bool = False
+    ) -> BankRegressor:
+        """Learn kernel and function from X (N, d) and y (N,); weight w means w such rows.
+
+        resume=True goes on from the checkpoint, where there is one, as if never stopped.
+        """
+        self._begin(resume)
         X, y = self._arrays(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=False)
         y = numeric_target(y)

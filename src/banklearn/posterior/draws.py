@@ -54,7 +54,8 @@ def covariance_root(L: Array, rng: np.random.Generator, columns: int = SKETCH) -
     """root (P, R) with root root' = (L L')^-1 in expectation, exactly when P <= columns."""
     P = len(L)
     xi = np.eye(P) if columns >= P else rng.standard_normal((P, columns)) / np.sqrt(columns)
-    return solve_lower_transposed(L, xi)
+    # Rows first: products then round the same before and after a draw was stored.
+    return np.ascontiguousarray(solve_lower_transposed(L, xi))
 
 
 def spectral_mixture(
@@ -86,7 +87,7 @@ def classification_draw(
     chain: Chain, prior: Prior, chain_id: int, sweep: int, rng: np.random.Generator
 ) -> Draw:
     """Keep a draw of a classification chain: weights normal given the augmentation."""
-    roots = np.stack(
+    roots = np.stack(  # which puts rows first
         [
             solve_lower_transposed(
                 s.L, rng.standard_normal((len(s.v), WEIGHT_DRAWS)) / np.sqrt(WEIGHT_DRAWS)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,17 @@ def place(engine: MemoryEngine, model: Model, state: State, beta: Array) -> Chai
         total[:, start : start + len(block.X)] = beta @ Phi
     predictor = [total[t, task.rows] for t, task in enumerate(tasks)]
     return Chain(state, beta, predictor, tasks)
+
+
+def pack(chain: Chain) -> dict[str, Any]:
+    """State, weights and predictors; the latter were summed in an order that is not repeated."""
+    return {"state": chain.state, "beta": chain.beta, "predictor": chain.predictor}
+
+
+def unpack(packed: dict[str, Any], engine: MemoryEngine, model: Model) -> Chain:
+    """The chain of :func:`pack`."""
+    tasks = split_tasks(engine.y, engine.weight, model.likelihood.tasks)
+    return Chain(packed["state"], packed["beta"], packed["predictor"], tasks)
 
 
 @dataclass(frozen=True)

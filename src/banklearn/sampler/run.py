@@ -1,4 +1,4 @@
-"""Chains: warm-up, thinning, time limits, interruption, several chains side by side."""
+"""Chains: warm-up, thinning, time limits, interruption, resumption, several side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -56,6 +56,14 @@ class Kernel(Protocol):
         """One sweep."""
         ...
 
+    def pack(self, chain: Any) -> dict[str, Any]:
+        """What the next sweep needs of a chain, as numbers and arrays in memory."""
+        ...
+
+    def unpack(self, packed: dict[str, Any], engine: Any, model: Model) -> Any:
+        """The chain of which :meth:`pack` told, to the bit."""
+        ...
+
 
 class Monitor(Protocol):
     """Somebody who watches the chains."""
@@ -67,13 +75,34 @@ class Monitor(Protocol):
 
 @dataclass
 class Run(Generic[D]):
-    """What a chain leaves behind."""
+    """What a chain leaves behind, and all that it needs to go on from there.
+
+    stage and done say where it stands: sweeps done in a stage of the warm-up, or in sampling,
+    which comes after the last stage. sweep is the address of the last sweep's random streams;
+    link is the packed chain, where the run was stored.
+    """
 
     draws: list[D]
     trace: list[Info] = field(default_factory=list)
     warmup: int = 0
     tuning: Tuning = field(default_factory=Tuning)
     cut: str = ""
+    stage: int = 0
+    done: int = 0
+    sweep: int = 0
+    link: dict[str, Any] | None = None
+
+
+class Bookmark(Protocol[D]):
+    """Where a chain's progress is kept, so that another run can go on from it."""
+
+    def load(self) -> Run[D] | None:
+        """The stored progress, with its link; None where there is none."""
+        ...
+
+    def save(self, run: Run[D], pack: Callable[[], dict[str, Any]], ended: bool) -> None:
+        """Called after every sweep, and once when the chain ends; may do nothing."""
+        ...
 
 
 def growing_stages(n_rows: int, n_warmup: int, smallest: int = 2500) -> tuple[tuple[int, int], ...]:
@@ -108,59 +137,90 @@ def run_chain(
     kernel: Kernel,
     monitor: Monitor | None = None,
     stop: threading.Event | None = None,
+    bookmark: Bookmark[D] | None = None,
 ) -> Run[D]:
     """Warm up on the stages of the plan, then sample on all rows.
 
     max_time ends warm-up at 60 % and the chain at 100 %. Whatever happens, at least one draw is
-    kept: the last state, if sampling proper never began.
+    kept: the last state, if sampling proper never began. With a bookmark the chain goes on where
+    it says, as if it had never stopped.
     """
     stop = stop or threading.Event()
     begin = time.monotonic()
-    run: Run[D] = Run([], tuning=tuning)
+    run: Run[D] = (bookmark.load() if bookmark else None) or Run([], tuning=tuning)
+    link, run.link, run.cut = run.link, None, ""
+    chain: Any = None
 
     def late(share: float) -> bool:
         return plan.max_time is not None and time.monotonic() - begin > share * plan.max_time
 
+    def cut() -> None:
+        run.cut = run.cut or ("stop" if stop.is_set() else "time")
+
+    def advance(part: Engine) -> Info:
+        nonlocal chain
+        run.sweep += 1
+        run.done += 1
+        chain, info = kernel.step(chain, part, model, run.tuning, streams, run.sweep)
+        run.trace.append(replace(info, slope=None))
+        return info
+
+    def report(info: Info) -> None:
+        if bookmark:
+            bookmark.save(run, lambda: kernel.pack(chain), False)
+        if monitor:
+            monitor(streams.chain, run.sweep, plan, info)
+
     stages = plan.stages or ((engine.n_rows, plan.n_warmup),)
-    state, sweep = start, 0
-    chain: Any = None
+    state = start
     for i, (rows, sweeps) in enumerate(stages):
-        if sweeps and (late(WARMUP_SHARE) or stop.is_set()):
-            run.cut = run.cut or ("time" if not stop.is_set() else "stop")
+        if i < run.stage:
+            continue
+        if sweeps and (late(WARMUP_SHARE) or stop.is_set()) and link is None:
+            cut()
             break
         part = _subsample(engine, rows, streams, i)
-        chain = kernel.init(part, model, state, streams, sweep, chain and chain.beta)
+        if link is not None:
+            chain, link = kernel.unpack(link, part, model), None
+        else:
+            run.stage, run.done = i, 0
+            chain = kernel.init(part, model, state, streams, run.sweep, chain and chain.beta)
         # Each stage has its share of the warm-up time, so that all rows are reached.
         share = WARMUP_SHARE * (i + 1) / len(stages)
-        for _ in range(sweeps):
+        while run.done < sweeps:
             if late(share) or stop.is_set():
-                run.cut = run.cut or ("time" if not stop.is_set() else "stop")
+                cut()
                 break
-            sweep += 1
-            chain, info = kernel.step(chain, part, model, run.tuning, streams, sweep)
-            run.tuning = adapt(run.tuning, info, sweep)
-            run.trace.append(info)
-            if monitor:
-                monitor(streams.chain, sweep, plan, info)
+            info = advance(part)
+            run.tuning = adapt(run.tuning, info, run.sweep)
+            report(info)
         state = chain.state
-    run.warmup = len(run.trace)
-    if chain is None or stages[-1][0] != engine.n_rows or late(WARMUP_SHARE) or run.cut:
-        chain = kernel.init(engine, model, state, streams, sweep, chain and chain.beta)
-    # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
-    sweep = max(sweep, plan.n_warmup)
-    for i in range(plan.n_draws * plan.thin):
-        if stop.is_set() or (run.draws and late(1.0)):
-            run.cut = run.cut or ("time" if not stop.is_set() else "stop")
+        if stop.is_set():
+            cut()
             break
-        sweep += 1
-        chain, info = kernel.step(chain, engine, model, run.tuning, streams, sweep)
-        run.trace.append(info)
-        if (i + 1) % plan.thin == 0 or late(1.0):
-            run.draws.append(keep(chain, sweep))
-        if monitor:
-            monitor(streams.chain, sweep, plan, info)
-    if not run.draws:
-        run.draws.append(keep(chain, sweep))
+    if link is not None:
+        chain = kernel.unpack(link, engine, model)
+    else:
+        if bookmark and chain is not None and stop.is_set():
+            bookmark.save(run, lambda: kernel.pack(chain), True)
+            bookmark = None  # what follows only rounds off what is at hand
+        run.warmup = len(run.trace)
+        if chain is None or stages[-1][0] != engine.n_rows or late(WARMUP_SHARE) or run.cut:
+            chain = kernel.init(engine, model, state, streams, run.sweep, chain and chain.beta)
+        # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
+        run.stage, run.done, run.sweep = len(stages), 0, max(run.sweep, plan.n_warmup)
+    while run.done < plan.n_draws * plan.thin:
+        if stop.is_set() or (run.done and late(1.0)):
+            cut()
+            break
+        info = advance(engine)
+        if run.done % plan.thin == 0:
+            run.draws.append(keep(chain, run.sweep))
+        report(info)
+    if bookmark and run.done:
+        bookmark.save(run, lambda: kernel.pack(chain), True)
+    if not run.draws or (run.cut == "time" and run.done % plan.thin):
+        run.draws.append(keep(chain, run.sweep))
     release()
     return run
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Engine
+from banklearn.engines.host import HostOps
 from banklearn.gram import Frozen, Gram, GramSum, ProposalSum, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend, trend_columns
@@ -116,6 +117,28 @@ def init(
     solved = precision.solve(gram, state.lam, model.likelihood, JitterCount())
     rng = streams.at(Purpose.WEIGHTS, sweep)
     return Chain(state, gram, solved, model.likelihood.draw_weights(gram, solved.solutions, rng))
+
+
+def pack(chain: Chain) -> dict[str, Any]:
+    """State, weights and the statistic, whose rounding a new sum over the data would not repeat."""
+    gram = chain.gram
+    return {
+        "state": chain.state,
+        "beta": chain.beta,
+        "G": gram.in_memory(),
+        "r": gram.r,
+        "tt": gram.tt,
+        "n": gram.n,
+    }
+
+
+def unpack(packed: dict[str, Any], engine: Engine, model: Model) -> Chain:
+    """The chain of :func:`pack`; its factors follow from the statistic."""
+    ops = getattr(engine, "ops", HostOps())  # sums that come from elsewhere end in memory
+    gram = Gram(ops.array(packed["G"]), packed["r"], packed["tt"], packed["n"], ops)
+    state: State = packed["state"]
+    solved = precision.solve(gram, state.lam, model.likelihood, JitterCount())
+    return Chain(state, gram, solved, packed["beta"])
 
 
 def near_mode(engine: Engine, model: Model, state: State, beta: Array | None) -> Array:

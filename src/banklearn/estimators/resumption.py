@@ -1,0 +1,90 @@
+"""How a fit begins where an earlier one stopped: from a checkpoint, or from memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils import check_random_state
+
+from banklearn._version import __version__
+from banklearn.estimators.files import plain_parameters
+from banklearn.storage.checkpoint import Identity, Memory, Shelf, read_identity, stored_chains
+from banklearn.storage.fingerprint import Fingerprint, units_fingerprint
+
+if TYPE_CHECKING:
+    from banklearn.estimators.base import BankBase
+
+#: Parameters that may differ when a fit goes on: they do not change the chain.
+FREE = ("max_time", "verbose", "checkpoint_every", "warm_start")
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """What a fit goes on from, if anything."""
+
+    folder: Path | None
+    resume: bool
+    memory: Memory | None
+
+    @classmethod
+    def of(cls, estimator: BankBase, resume: bool) -> Resumption:
+        """What the parameters ask for; a contradiction is refused."""
+        if resume and estimator.checkpoint is None:
+            raise ValueError(
+                "resume=True needs a checkpoint to go on from: set checkpoint to its folder."
+            )
+        memory = None
+        if estimator.warm_start and hasattr(estimator, "draws_"):
+            memory = getattr(estimator, "_memory", None)
+            if memory is None:
+                raise ValueError(
+                    "warm_start=True adds draws to the chains of the last fit, but this estimator "
+                    "has none: it was fitted with warm_start=False, or read from a model file. "
+                    "Fit a new one with warm_start=True from the beginning."
+                )
+        folder = None if estimator.checkpoint is None else Path(estimator.checkpoint)
+        return cls(folder, bool(resume), memory)
+
+    def seed(self, random_state: Any) -> int:
+        """The seed of the stored fit, where the parameters leave it open; else a new one."""
+        if not isinstance(random_state, Integral):
+            if self.memory is not None:
+                return self.memory.identity.seed
+            if self.resume and self.folder is not None:
+                for path in stored_chains(self.folder).values():
+                    return read_identity(path).seed
+        return int(check_random_state(random_state).randint(2**31 - 1))
+
+    def shelf(self, estimator: BankBase, engine: Any, seed: int) -> Shelf | None:
+        """The bookmarks of all chains; None where nothing is to be kept."""
+        if self.folder is None and not estimator.warm_start:
+            return None
+        identity = identify(estimator, engine, seed)
+        every = float(estimator.checkpoint_every)
+        return Shelf(identity, self.folder, every, self.resume, self.memory)
+
+
+def identify(estimator: BankBase, engine: Any, seed: int) -> Identity:
+    """Version, parameters and data of a fit, from its engine and its scalings."""
+    parameters = plain_parameters(estimator)
+    scaling = estimator.input_scaling_
+    target = getattr(estimator, "target_scaling_", None)
+    labels = getattr(estimator, "classes_", None)
+    data = {
+        "engine": type(engine).__name__,
+        "rows": int(engine.n_rows),
+        "inputs": len(scaling.used),
+        **engine.sum(Fingerprint()),
+        "units of X": units_fingerprint(scaling.used, scaling.shift, scaling.scale),
+        "units of y": units_fingerprint(target, labels),
+    }
+    return Identity(
+        version=__version__,
+        estimator=type(estimator).__name__,
+        seed=seed,
+        parameters={n: v for n, v in parameters.items() if n not in FREE},
+        data=data,
+    )

@@ -1,0 +1,40 @@
+"""Where a fit came from: rows, time, seed, how it ended, versions."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from banklearn._version import __version__
+
+#: Packages whose versions can change the last digits of a result.
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polyagamma")
+
+
+def versions() -> dict[str, str]:
+    """This library, Python and the packages that compute."""
+    found = {"banklearn": __version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def provenance(rows: int, seconds: float, stopped_by: str, seed: int) -> dict[str, Any]:
+    """Plain facts about a fit that just ended.
+
+    stopped_by is "plan" where all sweeps were made, else "time" or "interrupt". rows counts equal
+    rows once.
+    """
+    return {
+        "rows": int(rows),
+        "seconds": round(float(seconds), 3),
+        "stopped_by": stopped_by,
+        "seed": int(seed),
+        "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+    }

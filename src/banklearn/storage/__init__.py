@@ -1,0 +1,1 @@
+"""Files: fitted models, and checkpoints of chains that are still running."""

@@ -1,0 +1,283 @@
+"""What a model file must hold, checked in three steps: header, shapes, values.
+
+Each failure is a ValueError that says what is wrong. A file that passes gives finite predictions:
+anybody can write a file with a right checksum, so nothing is taken on trust.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.model.features import TRENDS, trend_columns
+from banklearn.model.priors import Prior
+from banklearn.numerics.linalg import NumericalError, cholesky
+from banklearn.posterior.scaling import KINDS
+from banklearn.sampler.start import StartingPoint
+from banklearn.storage.strings import unpack_strings
+
+Arrays = Mapping[str, NDArray[Any]]
+Table = Mapping[str, tuple[str, tuple[int, ...]]]
+
+ESTIMATORS = ("BankRegressor", "BankClassifier")
+#: Beyond this no sum of products of a model's numbers stays finite.
+LARGEST = 1e100
+#: Spreads of inputs below this make scaled inputs overflow.
+SMALLEST_SPREAD = 1e-200
+#: Student t laws with fewer degrees of freedom have quantiles beyond any number.
+SMALLEST_DOF = 0.01
+#: Parts of a trace that plots and reports read.
+WATCHED = ("log_evidence", "log_likelihood", "K", "lam")
+#: Labels by the dtype they had, and how they are stored.
+LABELS = {
+    **{f"{kind}{bits}": "i8" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": "f8" for bits in (16, 32, 64)},
+    "bool": "b1",
+    "str": "",
+    "object": "",
+}
+_META = {
+    "schema",
+    "estimator",
+    "parameters",
+    "trend",
+    "scaling",
+    "start",
+    "prior",
+    "target",
+    "labels",
+    "sweeps",
+    "warmup",
+    "provenance",
+}
+
+
+def fail(what: str) -> NoReturn:
+    """Refuse."""
+    raise ValueError(what)
+
+
+def check_meta(meta: Any) -> None:
+    """The header: every key, every type, every range."""
+    if not isinstance(meta, dict) or "schema" not in meta:
+        fail("the header names no schema.")
+    if meta["schema"] != 1 or isinstance(meta["schema"], bool):
+        fail(
+            f"its schema is {meta['schema']!r:.40}, but this banklearn reads schema 1. "
+            "Read it with the banklearn that wrote it, or a later one."
+        )
+    if set(meta) != _META:
+        fail(f"the header should hold {sorted(_META)}, but holds {str(sorted(meta))[:400]}.")
+    _one_of(meta, "estimator", ESTIMATORS)
+    _one_of(meta, "trend", TRENDS)
+    _one_of(meta, "scaling", KINDS)
+    _check_plain("parameters", meta["parameters"], 3)
+    _check_plain("provenance", meta["provenance"], 3)
+    start = _keys("start", meta["start"], {f.name for f in fields(StartingPoint)}, set())
+    _number("start/scale", start["scale"], above=0.0)
+    _number("start/lam", start["lam"], above=0.0)
+    _number("start/log_evidence", start["log_evidence"])
+    arrays = {"mu0", "psi_mean"}
+    known = {f.name for f in fields(Prior)} - arrays
+    needed = {f.name for f in fields(Prior) if f.default is MISSING} - arrays
+    for name, value in _keys("prior", meta["prior"], known, known - needed).items():
+        if value is not None or name != "psi_shape":
+            _number(f"prior/{name}", value, above=None if name == "lam_log_mean" else 0.0)
+    regression = meta["estimator"] == "BankRegressor"
+    if regression:
+        target = _keys("target", meta["target"], {"shift", "scale"}, set())
+        _number("target/shift", target["shift"])
+        _number("target/scale", target["scale"], above=0.0)
+    if regression != (meta["labels"] is None) or regression == (meta["target"] is None):
+        fail("a regressor has a target scaling and no labels, a classifier the other way round.")
+    if not regression:
+        _one_of(meta, "labels", tuple(LABELS))
+    sweeps, warmup = meta["sweeps"], meta["warmup"]
+    for name, counts in (("sweeps", sweeps), ("warmup", warmup)):
+        if not isinstance(counts, list) or not 0 < len(counts) <= 4096:
+            fail(f"{name} should be a list with one number per chain.")
+        if not all(type(n) is int and 0 <= n < 2**40 for n in counts):
+            fail(f"{name} should hold whole numbers.")
+    if len(sweeps) != len(warmup) or any(w > n for w, n in zip(warmup, sweeps, strict=True)):
+        fail("sweeps and warmup do not fit each other.")
+
+
+def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
+    """Names, dtypes and shapes of all arrays, before any is read."""
+    S, M, d = _shape(table, "draws/W", 3)
+    T, P, R = _shape(table, "draws/root", 4)[1:]
+    D = _shape(table, "scaling/used", 1)[0]
+    Q = _shape(table, "draws/pi", 1)[0]
+    if min(S, M, d, T, P, R, D, Q) < 1:
+        fail("an array of draws is empty.")
+    if P != trend_columns(meta["trend"], d) + 2 * M or d > D:
+        fail(f"{M} frequencies, {d} of {D} inputs and {P} weights do not fit each other.")
+    expected: dict[str, tuple[str, tuple[int, ...]]] = {
+        "draws/W": ("f8", (S, M, d)),
+        "draws/mu_n": ("f8", (S, T, P)),
+        "draws/root": ("f8", (S, T, P, R)),
+        **{f"draws/{n}": ("f8", (S,)) for n in ("noise", "dof", "lam", "alpha", "log_evidence")},
+        **{f"draws/{n}": ("i8", (S,)) for n in ("chain", "sweep", "components")},
+        "draws/pi": ("f8", (Q,)),
+        "draws/mu": ("f8", (Q, d)),
+        "draws/Sigma": ("f8", (Q, d, d)),
+        "scaling/used": ("b1", (D,)),
+        **{f"scaling/{n}": ("f8", (d,)) for n in ("shift", "scale", "centre", "spread")},
+        "prior/mu0": ("f8", (d,)),
+        "prior/psi_mean": ("f8", (d,)),
+    }
+    if "features/lengths" in table:
+        expected |= _strings(table, "features", D)
+    if meta["labels"] is not None:
+        expected["stick"] = ("i8", (T + 1,))
+        stored = LABELS[meta["labels"]]
+        single = {"classes": (stored, (T + 1,))}
+        expected |= single if stored else _strings(table, "classes", T + 1)
+    elif T != 1:
+        fail(f"a regressor has one set of weights, not {T}.")
+    total = sum(meta["sweeps"])
+    traces = [name for name in table if name.startswith("trace/")]
+    for name in {*traces, *(f"trace/{w}" for w in WATCHED)}:
+        if not re.fullmatch(r"trace/[A-Za-z_]{1,40}", name) or name == "trace/warmup":
+            fail(f"{name!r} is no name of a trace.")
+        dtype, shape = table.get(name, ("f8", (total,)))
+        # One number per sweep, or a few of a kind.
+        few = shape[1:2] if name.removeprefix("trace/") not in WATCHED else ()
+        expected[name] = (dtype if dtype != "u1" else "f8", (total, *few))
+    if set(table) != set(expected):
+        fail(f"missing or unknown arrays: {sorted(set(table) ^ set(expected))[:5]}.")
+    for name, want in expected.items():
+        if table[name] != want:
+            fail(f"the array {name!r} is {table[name]}, but {want} is expected.")
+
+
+def check_values(meta: Mapping[str, Any], arrays: Arrays) -> None:
+    """The numbers themselves."""
+    for name in ("draws/W", "draws/mu_n", "draws/root", "draws/mu", "draws/Sigma", "prior/mu0"):
+        _all(name, arrays, lambda a: np.abs(a) <= LARGEST, f"finite and at most {LARGEST:g}")
+    for name in ("draws/noise", "draws/lam", "draws/alpha", "prior/psi_mean"):
+        _all(name, arrays, lambda a: (a > 1 / LARGEST**3) & (a <= LARGEST**3), "above zero")
+    _all("draws/noise", arrays, lambda a: a <= LARGEST, f"at most {LARGEST:g}")
+    # A classifier's law is normal given the weights: infinitely many degrees of freedom.
+    limit = math.inf if meta["target"] is None else LARGEST
+    _all("draws/dof", arrays, lambda a: (a >= SMALLEST_DOF) & (a <= limit), "degrees of freedom")
+    _all("draws/sweep", arrays, lambda a: a >= 0, "at least zero")
+    chains = len(meta["sweeps"])
+    _all("draws/chain", arrays, lambda a: (a >= 0) & (a < chains), f"below {chains}")
+    _check_scaling(arrays)
+    _check_mixtures(arrays)
+    if "features/lengths" in arrays:
+        unpack_strings(arrays["features/lengths"], arrays["features/bytes"])
+    if meta["labels"] is not None:
+        _check_labels(meta["labels"], arrays)
+
+
+def _check_scaling(arrays: Arrays) -> None:
+    if int(arrays["scaling/used"].sum()) != len(arrays["scaling/shift"]):
+        fail("the number of inputs in use does not fit their scaling.")
+    for name in ("scale", "spread"):
+        words = f"at least {SMALLEST_SPREAD:g}"
+        _all(f"scaling/{name}", arrays, lambda a: (a >= SMALLEST_SPREAD) & (a <= 1e300), words)
+    for place, spread in (("shift", "scale"), ("centre", "spread")):
+        bound = np.minimum(LARGEST * arrays[f"scaling/{spread}"], 1e300)
+        _all(f"scaling/{place}", arrays, lambda a, b=bound: np.abs(a) <= b, "finite and of use")
+
+
+def _check_mixtures(arrays: Arrays) -> None:
+    pi, Sigma, counts = arrays["draws/pi"], arrays["draws/Sigma"], arrays["draws/components"]
+    if (counts < 1).any() or (counts > len(pi)).any() or counts.sum() != len(pi):
+        fail("the numbers of components do not fit the mixtures.")
+    _all("draws/pi", arrays, lambda a: (a >= 0) & (a <= 1), "between 0 and 1")
+    sums = np.add.reduceat(pi, np.cumsum(counts) - counts)
+    if not (np.abs(sums - 1.0) <= 1e-6).all():
+        fail("the weights of a mixture do not add up to one.")
+    gap = np.abs(Sigma - np.swapaxes(Sigma, 1, 2)).max(axis=(1, 2))
+    if not (gap <= 1e-8 * np.abs(Sigma).max(axis=(1, 2))).all():
+        fail("a covariance matrix is not symmetric.")
+    for matrix in Sigma:
+        try:
+            cholesky(matrix)
+        except NumericalError:
+            fail("a covariance matrix is not positive definite.")
+
+
+def _check_labels(dtype: str, arrays: Arrays) -> None:
+    if dtype in ("str", "object"):
+        labels: Any = np.array(
+            unpack_strings(arrays["classes/lengths"], arrays["classes/bytes"]), dtype=object
+        )
+    else:
+        labels = arrays["classes"]
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            fail("a label is not finite.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            narrow = labels.astype(dtype)
+        if not np.array_equal(narrow, labels):
+            fail(f"the labels do not fit the dtype {dtype}.")
+    if not all(a < b for a, b in zip(labels[:-1].tolist(), labels[1:].tolist(), strict=True)):
+        fail("the labels are not in increasing order.")
+    if not np.array_equal(np.sort(arrays["stick"]), np.arange(len(labels))):
+        fail("the stick is not an order of the labels.")
+
+
+def _all(name: str, arrays: Arrays, test: Callable[..., Any], words: str) -> None:
+    if not np.all(test(arrays[name])):  # NaN fails every comparison
+        fail(f"the values of {name!r} are not all {words}.")
+
+
+def _shape(table: Table, name: str, dimensions: int) -> tuple[int, ...]:
+    if name not in table:
+        fail(f"the array {name!r} is missing.")
+    shape = table[name][1]
+    if len(shape) != dimensions:
+        fail(f"the array {name!r} has {len(shape)} dimensions instead of {dimensions}.")
+    return shape
+
+
+def _strings(table: Table, name: str, count: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    length = _shape(table, f"{name}/bytes", 1)[0]
+    return {f"{name}/lengths": ("i8", (count,)), f"{name}/bytes": ("u1", (length,))}
+
+
+def _one_of(meta: Mapping[str, Any], name: str, choices: tuple[str, ...]) -> None:
+    if not isinstance(meta[name], str) or meta[name] not in choices:
+        fail(f"{name} is {meta[name]!r:.60}, but should be one of {choices}.")
+
+
+def _keys(name: str, value: Any, known: set[str], optional: set[str]) -> dict[str, Any]:
+    if not isinstance(value, dict) or not known - optional <= set(value) <= known:
+        fail(f"{name} should hold {sorted(known)}.")
+    return value
+
+
+def _number(name: str, value: Any, above: float | None = None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        fail(f"{name} should be a number.")
+    if not abs(value) <= 1e300 or (above is not None and value <= above):
+        fail(f"{name} is {value!r:.60}, which cannot be.")
+
+
+def _check_plain(name: str, value: Any, depth: int) -> None:
+    """Nothing but short texts, finite numbers, truth values and None, nested a little."""
+    if isinstance(value, dict) and depth:
+        for key, item in value.items():
+            _check_plain(f"{name}/{key[:40]}", item, depth - 1)
+    elif isinstance(value, list) and depth:
+        for item in value:
+            _check_plain(name, item, depth - 1)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            fail(f"{name} is not finite.")
+    elif isinstance(value, int):
+        if abs(value) >= 2**63:
+            fail(f"{name} is out of range.")
+    elif value is not None and not isinstance(value, str):
+        fail(f"{name} is nested too deeply, or of the wrong type.")
+    if name in ("parameters", "provenance") and not isinstance(value, dict):
+        fail(f"{name} should be a table.")

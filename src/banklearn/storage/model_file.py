@@ -1,0 +1,233 @@
+"""Version 1 of the model file: what a fitted estimator knows, as a header and arrays.
+
+docs/model_file.md describes it. Writing and reading go through the same checks
+(:mod:`.model_checks`), so that nothing is written that could not be read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from banklearn.model.features import Trend
+from banklearn.model.priors import Prior
+from banklearn.posterior.draws import Draw
+from banklearn.posterior.scaling import InputScaling, TargetScaling
+from banklearn.sampler.start import StartingPoint
+from banklearn.storage import container, model_checks
+from banklearn.storage.errors import ModelFileError
+from banklearn.storage.strings import pack_strings, unpack_strings
+
+Arrays = dict[str, NDArray[Any]]
+
+KIND = "model"
+SCHEMA = 1
+
+#: Fields of a draw that are one number, and their dtype in the file.
+SCALARS = {
+    "noise": "f8",
+    "dof": "f8",
+    "lam": "f8",
+    "alpha": "f8",
+    "log_evidence": "f8",
+    "chain": "i8",
+    "sweep": "i8",
+}
+#: Fields of a draw with one entry per component, whose number differs between draws.
+RAGGED = ("pi", "mu", "Sigma")
+#: Fields of a draw whose shape is the same in all draws.
+STACKED = ("W", "mu_n", "root")
+SCALING = ("used", "shift", "scale", "centre", "spread")
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """Everything in a model file, as objects of this library."""
+
+    estimator: str
+    parameters: dict[str, Any]
+    trend: Trend
+    input_scaling: InputScaling
+    starting_point: StartingPoint
+    prior: Prior
+    draws: list[Draw]
+    trace: list[dict[str, Any]]
+    feature_names: list[str] | None
+    target_scaling: TargetScaling | None
+    classes: NDArray[Any] | None
+    stick: NDArray[Any] | None
+    provenance: dict[str, Any]
+
+
+def write_model(path: Path, model: StoredModel) -> None:
+    """Write atomically, after the checks that reading will make."""
+    meta, arrays = to_parts(model)
+    try:
+        model_checks.check_meta(meta)
+        table = {n: (container.code(a.dtype), a.shape) for n, a in arrays.items()}
+        model_checks.check_shapes(meta, table)
+        model_checks.check_values(meta, arrays)
+    except ValueError as error:
+        raise ModelFileError(f"This model cannot be saved: {error}") from error
+    container.write(path, KIND, meta, arrays)
+
+
+def read_model(path: Path, limit: int = container.MAX_FILE) -> StoredModel:
+    """Read and check; ModelFileError whatever is wrong with the file."""
+    with container.opened(path, ModelFileError, limit) as file:
+        if file.kind != KIND:
+            file.fail(f"it holds a {file.kind[:40]!r}, not a model.")
+        try:
+            model_checks.check_meta(file.meta)
+            table = {name: (e.dtype, e.shape) for name, e in file.entries.items()}
+            model_checks.check_shapes(file.meta, table)
+            arrays = file.read_all()
+            model_checks.check_values(file.meta, arrays)
+            return from_parts(file.meta, arrays)
+        except ModelFileError:
+            raise
+        except (ValueError, TypeError, OverflowError) as error:
+            file.fail(f"{error}")
+
+
+def to_parts(model: StoredModel) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a model."""
+    arrays = _draw_arrays(model.draws)
+    arrays |= {f"scaling/{n}": np.asarray(getattr(model.input_scaling, n)) for n in SCALING}
+    prior = {f.name: getattr(model.prior, f.name) for f in fields(Prior)}
+    for name in ("mu0", "psi_mean"):
+        arrays[f"prior/{name}"] = np.asarray(prior.pop(name), dtype=np.float64)
+    for name in model.trace[0]:
+        if name != "warmup":
+            arrays[f"trace/{name}"] = _joined([t[name] for t in model.trace])
+    if model.feature_names is not None:
+        arrays |= _string_arrays("features", model.feature_names)
+    label = None
+    if model.classes is not None:
+        assert model.stick is not None
+        arrays["stick"] = np.asarray(model.stick, dtype=np.int64)
+        label, parts = _label_arrays(model.classes)
+        arrays |= parts
+    start, target = model.starting_point, model.target_scaling
+    meta = {
+        "schema": SCHEMA,
+        "estimator": model.estimator,
+        "parameters": model.parameters,
+        "trend": model.trend,
+        "scaling": model.input_scaling.kind,
+        "start": {f.name: float(getattr(start, f.name)) for f in fields(StartingPoint)},
+        "prior": {n: None if v is None else float(v) for n, v in prior.items()},
+        "target": None if target is None else {"shift": target.shift, "scale": target.scale},
+        "labels": label,
+        "sweeps": [len(t["K"]) for t in model.trace],
+        "warmup": [int(t["warmup"]) for t in model.trace],
+        "provenance": model.provenance,
+    }
+    return meta, arrays
+
+
+def from_parts(meta: dict[str, Any], arrays: Arrays) -> StoredModel:
+    """The model of a checked header and checked arrays."""
+    target = meta["target"]
+    classes = meta["labels"] and _labels(meta["labels"], arrays)
+    names = None
+    if "features/lengths" in arrays:
+        names = unpack_strings(arrays["features/lengths"], arrays["features/bytes"])
+    return StoredModel(
+        estimator=meta["estimator"],
+        parameters=meta["parameters"],
+        trend=meta["trend"],
+        input_scaling=InputScaling(meta["scaling"], *(arrays[f"scaling/{n}"] for n in SCALING)),
+        starting_point=StartingPoint(**{n: float(v) for n, v in meta["start"].items()}),
+        prior=_prior(meta["prior"], arrays),
+        draws=_draws(arrays),
+        trace=_traces(meta, arrays),
+        feature_names=names,
+        target_scaling=target and TargetScaling(float(target["shift"]), float(target["scale"])),
+        classes=classes,
+        stick=arrays.get("stick"),
+        provenance=meta["provenance"],
+    )
+
+
+def _draw_arrays(draws: Sequence[Draw]) -> Arrays:
+    out: Arrays = {f"draws/{n}": np.stack([getattr(d, n) for d in draws]) for n in STACKED}
+    for name, dtype in SCALARS.items():
+        out[f"draws/{name}"] = np.array([getattr(d, name) for d in draws], dtype=dtype)
+    out["draws/components"] = np.array([len(d.pi) for d in draws], dtype=np.int64)
+    for name in RAGGED:
+        out[f"draws/{name}"] = np.concatenate([getattr(d, name) for d in draws])
+    return out
+
+
+def _draws(arrays: Arrays) -> list[Draw]:
+    ends = [0, *np.cumsum(arrays["draws/components"]).tolist()]
+    draws = []
+    for s, (begin, end) in enumerate(pairwise(ends)):
+        # Copies, so that a kept draw does not keep all the others in memory.
+        parts: dict[str, Any] = {n: arrays[f"draws/{n}"][s].copy() for n in STACKED}
+        parts |= {n: arrays[f"draws/{n}"][begin:end].copy() for n in RAGGED}
+        parts |= {n: arrays[f"draws/{n}"][s].item() for n in SCALARS}
+        draws.append(Draw(**parts))
+    return draws
+
+
+def _traces(meta: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
+    names = [name for name in arrays if name.startswith("trace/")]
+    ends = [0, *np.cumsum(meta["sweeps"], dtype=np.int64).tolist()]
+    return [
+        {name.removeprefix("trace/"): arrays[name][begin:end].copy() for name in names}
+        | {"warmup": warmup}
+        for warmup, (begin, end) in zip(meta["warmup"], pairwise(ends), strict=True)
+    ]
+
+
+def _prior(scalars: dict[str, Any], arrays: Arrays) -> Prior:
+    known: dict[str, Any] = {
+        name: value if value is None else float(value) for name, value in scalars.items()
+    }
+    return Prior(mu0=arrays["prior/mu0"], psi_mean=arrays["prior/psi_mean"], **known)
+
+
+def _joined(traces: Sequence[Any]) -> NDArray[Any]:
+    """One trace of all chains, as float64, int64 or bool."""
+    # A chain without sweeps has an empty trace whose dtype means nothing.
+    values = np.concatenate([t for t in traces if len(t)] or traces[:1])
+    return values if values.dtype.kind == "b" else values.astype(f"{values.dtype.kind}8")
+
+
+def _string_arrays(name: str, words: Sequence[str]) -> Arrays:
+    lengths, data = pack_strings(words)
+    return {f"{name}/lengths": lengths, f"{name}/bytes": data}
+
+
+def _label_arrays(classes: NDArray[Any]) -> tuple[str, Arrays]:
+    """Labels and the dtype that they had: numbers and truth values as they are, or strings."""
+    kind = classes.dtype.kind
+    words = classes.tolist()
+    if kind in "UO" and all(type(word) is str for word in words):
+        return "str" if kind == "U" else "object", _string_arrays("classes", words)
+    if kind == "b":
+        return "bool", {"classes": classes}
+    if kind in "iuf" and np.array_equal(wide := classes.astype(_LABELS[kind]), classes):
+        return classes.dtype.name, {"classes": wide}
+    raise ModelFileError(
+        f"Labels of dtype {classes.dtype} cannot be saved in a model file; numbers, truth values "
+        "and strings can."
+    )
+
+
+def _labels(dtype: str, arrays: Arrays) -> NDArray[Any]:
+    if dtype in ("str", "object"):
+        words = unpack_strings(arrays["classes/lengths"], arrays["classes/bytes"])
+        return np.array(words, dtype=dtype)
+    return arrays["classes"].astype(dtype)
+
+
+_LABELS = {"i": np.int64, "u": np.int64, "f": np.float64}

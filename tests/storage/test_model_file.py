@@ -1,0 +1,404 @@
+"""What is saved comes back to the bit, and nothing else is accepted."""
+
+import os
+import pickle
+import tracemalloc
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from altered_files import changed, file_size_limit
+from banklearn import BankClassifier, BankRegressor, ModelFileError, load_model
+from banklearn.report import summarise
+from banklearn.storage import container
+from banklearn.viz import TraceDisplay
+
+SMALL = {"n_frequencies": 9, "n_warmup": 6, "n_draws": 3, "thin": 1, "random_state": 0}
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((70, 3)) * [1.0, 0.0, 3.0] + [0.0, 2.0, 1.0]
+Y = 20 + 5 * np.sin(X[:, 0]) + 0.1 * RNG.standard_normal(70)
+NEW = RNG.standard_normal((30, 3)) * 2
+THIRDS = (Y > 19).astype(int) + (Y > 22)
+
+
+@cache
+def fitted(case: str):
+    frame = pd.DataFrame(X, columns=["width", "größe", "\N{SNOWMAN}"])
+    words = np.array(["low", "mid", "high \N{SNOWMAN}"])
+    regressor, classifier = BankRegressor(**SMALL), BankClassifier(**SMALL)
+    return {
+        "regressor": lambda: regressor.fit(X, Y),
+        "regressor, 3 frequencies": lambda: regressor.set_params(n_frequencies=3).fit(X, Y),
+        "regressor, names": lambda: regressor.set_params(
+            input_scaling="arcsinh", trend="linear", scale_shape=None
+        ).fit(frame, Y, np.arange(70) % 4),
+        "two classes": lambda: classifier.fit(X, Y > 20),
+        "three classes, words": lambda: classifier.fit(frame, words[THIRDS]),
+        "three classes, objects": lambda: classifier.set_params(
+            class_weight={"low": 1, "mid": 2.5, "high \N{SNOWMAN}": 1}
+        ).fit(X, words.astype(object)[THIRDS]),
+        "small integers": lambda: classifier.set_params(class_weight="balanced").fit(
+            X, THIRDS.astype(np.int8)
+        ),
+        "Laplace, numbers": lambda: classifier.set_params(inference="laplace-mh").fit(
+            X, np.array([-1.0, 2.0, 7.0])[THIRDS]
+        ),
+    }[case]()
+
+
+CASES = [
+    "regressor",
+    "regressor, 3 frequencies",
+    "regressor, names",
+    "two classes",
+    "three classes, words",
+    "three classes, objects",
+    "small integers",
+    "Laplace, numbers",
+]
+
+
+def answers(model, rows=NEW):
+    """Everything a model can say about rows, as arrays."""
+    if hasattr(model, "feature_names_in_"):
+        rows = pd.DataFrame(rows, columns=model.feature_names_in_)
+    plain = np.asarray(rows)
+    yield model.kernel_(plain)
+    yield model.kernel_(plain[0], plain[1])
+    yield model.predict(rows)
+    if isinstance(model, BankClassifier):
+        yield model.predict_proba(rows)
+        yield from model.predict_proba_interval(rows)
+        yield from model.predict_latent(rows)
+        yield model.log_predictive_density(rows, np.resize(model.classes_, len(plain)))
+    else:
+        yield from model.predict(rows, return_std=True)
+        yield model.predict_quantiles(rows, [0.1, 0.5])
+        yield model.log_predictive_density(rows, np.zeros(len(plain)))
+        yield model.sample_y(rows, 3, random_state=0)
+
+
+def same(one, two):
+    for a, b in zip(answers(one), answers(two), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+@pytest.fixture
+def saved(tmp_path):
+    fitted("regressor").save(tmp_path / "model.bank")
+    return tmp_path / "model.bank"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_loaded_model_is_the_saved_one(case, tmp_path):
+    model = fitted(case)
+    model.save(tmp_path / "one.bank")
+    again = load_model(str(tmp_path / "one.bank"))
+    same(model, again)
+    assert again.get_params() == model.get_params()
+    left = set(vars(model)) ^ set(vars(again))
+    assert {name for name in left if name.endswith("_")} == set()
+    for name in ("n_sweeps_", "trend_", "provenance_", "starting_point_", "n_features_in_"):
+        assert getattr(again, name) == getattr(model, name)
+    for mine, theirs in zip(model.trace_, again.trace_, strict=True):
+        assert list(mine) == list(theirs)
+        for name in mine:
+            np.testing.assert_array_equal(mine[name], theirs[name])
+    if isinstance(model, BankClassifier):
+        assert again.classes_.dtype == model.classes_.dtype
+    # What was loaded can be saved, pickled, cloned and fitted like what was fitted.
+    again.save(tmp_path / "two.bank")
+    assert (tmp_path / "one.bank").read_bytes() == (tmp_path / "two.bank").read_bytes()
+    same(again, pickle.loads(pickle.dumps(again)))
+
+
+def test_plots_and_reports_need_no_training_data(tmp_path):
+    for case in ("regressor, names", "three classes, words"):
+        model = fitted(case)
+        frame = pd.DataFrame(X, columns=model.feature_names_in_)
+        model.save(tmp_path / "model.bank")
+        again, y = load_model(tmp_path / "model.bank"), model.predict(frame)
+        assert str(summarise(again, frame, y)) == str(summarise(model, frame, y))
+        TraceDisplay.from_estimator(again)
+    pyplot.close("all")
+
+
+def test_a_loaded_model_can_be_fitted_again(saved):
+    again = load_model(saved)
+    same(fitted("regressor"), clone(again).fit(X, Y))
+    assert again.set_params(n_draws=1).fit(X, Y).n_sweeps_ == [7, 7]
+
+
+def test_joblib_and_pickle_still_work(tmp_path):
+    model = fitted("two classes")
+    joblib.dump(model, tmp_path / "model.joblib")
+    same(model, joblib.load(tmp_path / "model.joblib"))
+    same(model, pickle.load(BytesIO(pickle.dumps(model))))
+
+
+def test_objects_among_the_parameters_are_left_out(tmp_path):
+    model = BankRegressor(**(SMALL | {"random_state": np.random.RandomState(1)})).fit(X, Y)
+    model.set_params(checkpoint=tmp_path, kappa0=np.float64(0.5))
+    model.save(tmp_path / "model.bank")
+    again = load_model(tmp_path / "model.bank")
+    assert (again.random_state, again.checkpoint, again.kappa0) == (None, None, 0.5)
+    same(model, again)
+    assert again.provenance_["seed"] == model.provenance_["seed"]
+
+
+def test_a_chain_without_sweeps_can_be_saved(tmp_path):
+    model = BankRegressor(4, n_chains=1, n_warmup=0, n_draws=1, thin=1, random_state=0).fit(X, Y)
+    for name in model.trace_[0]:
+        if name != "warmup":
+            model.trace_[0][name] = model.trace_[0][name][:0]
+    model.save(tmp_path / "model.bank")
+    assert load_model(tmp_path / "model.bank").n_sweeps_ == [0]
+
+
+def test_an_unfitted_estimator_is_not_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        BankRegressor().save(tmp_path / "model.bank")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"draws_": []}, "cannot be saved|at least one"),
+        ({"trend_": "cubic"}, "trend"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(change, words, tmp_path):
+    model = pickle.loads(pickle.dumps(fitted("regressor")))
+    for name, value in change.items():
+        setattr(model, name, value)
+    with pytest.raises(ValueError, match=words):
+        model.save(tmp_path / "model.bank")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_estimators_and_labels_are_not_written(tmp_path):
+    class Mine(BankRegressor):
+        pass
+
+    mine = Mine(**SMALL).fit(X, Y)
+    with pytest.raises(ModelFileError, match="estimator is 'Mine'"):
+        mine.save(tmp_path / "model.bank")
+    model = pickle.loads(pickle.dumps(fitted("two classes")))
+    model.classes_ = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")
+    with pytest.raises(ModelFileError, match="datetime64"):
+        model.save(tmp_path / "model.bank")
+
+
+def test_saving_replaces_a_file_only_when_it_is_whole(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def no_space(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space left"):
+        fitted("two classes").save(saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_real_limit_on_file_sizes_leaves_the_old_file(saved):
+    before = saved.read_bytes()
+    with file_size_limit(5000), pytest.raises(OSError, match="File too large"):
+        fitted("regressor").save(saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_places_where_no_file_can_be(saved, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        fitted("regressor").save(tmp_path / "nowhere" / "model.bank")
+    with pytest.raises(OSError, match=r"directory"):
+        fitted("regressor").save(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "nothing.bank")
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(ModelFileError, match="not an ordinary file"):
+            load_model(place)
+
+
+def test_every_cut_and_every_flipped_byte_is_noticed(saved, tmp_path):
+    data = saved.read_bytes()
+    assert len(data) % container.ALIGN == container.DIGEST
+    bad = tmp_path / "bad.bank"
+    places = [*range(40), *range(40, len(data), 97), *range(len(data) - 40, len(data))]
+    for i in places:
+        bad.write_bytes(data[:i])
+        with pytest.raises(ModelFileError, match=r"bad\.bank: "):
+            load_model(bad)
+        bad.write_bytes(data[:i] + bytes([data[i] ^ 0x10]) + data[i + 1 :])
+        with pytest.raises(ModelFileError, match=r"bad\.bank: "):
+            load_model(bad)
+    bad.write_bytes(data + b"\0")
+    with pytest.raises(ModelFileError, match="checksum"):
+        load_model(bad)
+    bad.write_bytes(pickle.dumps(fitted("regressor")))
+    with pytest.raises(ModelFileError, match="not a file of banklearn"):
+        load_model(bad)
+
+
+def test_too_large_a_file_is_refused(saved):
+    with pytest.raises(ModelFileError, match="more than the limit of 1000"):
+        load_model(saved, max_bytes=1000)
+
+
+def put(name, value, index=0):
+    def change(meta, arrays):
+        arrays[name] = arrays[name].copy()
+        arrays[name].flat[index] = value
+
+    return change
+
+
+def set_meta(*path_and_value):
+    *path, last, value = path_and_value
+
+    def change(meta, arrays):
+        for key in path:
+            meta = meta[key]
+        meta[last] = value
+
+    return change
+
+
+def cut_array(name):
+    def change(meta, arrays):
+        arrays[name] = arrays[name][:-1]
+
+    return change
+
+
+def two_chains_less(meta, arrays):
+    meta["sweeps"], meta["warmup"] = [sum(meta["sweeps"])], [0]
+
+
+ALTERED = [
+    (put("draws/W", np.nan), "draws/W"),
+    (put("draws/mu_n", np.inf), "draws/mu_n"),
+    (put("draws/root", 1e200), "draws/root"),
+    (put("draws/noise", -1.0), "draws/noise"),
+    (put("draws/noise", np.nan), "draws/noise"),
+    (put("draws/dof", np.inf), "draws/dof"),
+    (put("draws/dof", 1e-300), "draws/dof"),
+    (put("draws/lam", 0.0), "draws/lam"),
+    (put("draws/chain", 2), "draws/chain"),
+    (put("draws/sweep", -3), "draws/sweep"),
+    (put("draws/components", -(2**62)), "components"),
+    (put("draws/pi", 2.0), "draws/pi"),
+    (put("draws/pi", 0.0), "add up to one"),
+    (put("draws/Sigma", -1.0), "positive definite"),
+    (put("draws/Sigma", 3.0, 1), "symmetric"),
+    (put("scaling/scale", 0.0), "scaling/scale"),
+    (put("scaling/scale", -1.0), "scaling/scale"),
+    (put("scaling/shift", np.nan), "scaling/shift"),
+    (put("scaling/used", False), "number of inputs"),
+    (put("prior/psi_mean", 0.0), "psi_mean"),
+    (cut_array("draws/W"), "draws/mu_n"),
+    (cut_array("draws/pi"), "draws/mu"),
+    (cut_array("trace/K"), "trace/K"),
+    (cut_array("scaling/used"), "number of inputs|inputs"),
+    (two_chains_less, "draws/chain"),
+    (lambda meta, arrays: arrays.pop("trace/lam"), "trace/lam"),
+    (lambda meta, arrays: arrays.pop("draws/W"), "draws/W"),
+    (lambda meta, arrays: arrays.update(extra=np.zeros(3)), "extra"),
+    (lambda meta, arrays: arrays.update({"trace/../x": np.zeros(18)}), "no name of a trace"),
+    (lambda meta, arrays: arrays.update({"draws/W": arrays["draws/W"].astype(int)}), "draws/W"),
+    (lambda meta, arrays: arrays.update({"draws/W": arrays["draws/W"][0]}), "dimensions"),
+    (lambda meta, arrays: meta.pop("trend"), "header should hold"),
+    (set_meta("schema", 2), "schema is 2"),
+    (set_meta("schema", True), "schema is True"),
+    (set_meta("estimator", "os.system"), "estimator is"),
+    (set_meta("trend", "none"), "do not fit each other"),
+    (set_meta("scaling", ["none"]), "scaling is"),
+    (set_meta("target", None), "should hold"),
+    (set_meta("target", "scale", 0.0), "target/scale"),
+    (set_meta("target", "scale", "1"), "target/scale"),
+    (set_meta("labels", "int64"), "the other way round"),
+    (set_meta("sweeps", [9]), "do not fit"),
+    (set_meta("sweeps", [9.0, 9.0]), "whole numbers"),
+    (set_meta("sweeps", []), "one number per chain"),
+    (set_meta("warmup", [10, 10]), "do not fit"),
+    (set_meta("start", {}), "start should hold"),
+    (set_meta("start", "lam", -1.0), "start/lam"),
+    (set_meta("prior", "kappa0", 0.0), "kappa0"),
+    (set_meta("prior", "mystery", 1.0), "prior should hold"),
+    (set_meta("parameters", "n_frequencies", 10), "n_frequencies does not fit"),
+    (set_meta("parameters", "n_frequencies", -1), "n_frequencies must be"),
+    (set_meta("parameters", "mystery", 1), "does not know: .*mystery"),
+    (set_meta("parameters", "random_state", "0"), "random_state"),
+    (set_meta("parameters", "device", 3), "device must be"),
+    (set_meta("parameters", [["a", 1]]), "parameters should be a table"),
+    (set_meta("parameters", "nu0", [[[[1]]]]), "too deeply"),
+    (set_meta("provenance", "rows", 2**70), "out of range"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), ALTERED)
+def test_a_right_checksum_does_not_help_wrong_contents(change, words, saved, tmp_path):
+    with pytest.raises(ModelFileError, match=words):
+        load_model(changed(saved, tmp_path / "altered.bank", change))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put("stick", 0), "stick"),
+        (put("classes/lengths", 2**62), "lengths of strings"),
+        (put("classes/lengths", -1), "lengths of strings"),
+        (put("classes/bytes", 0xFF), "decode"),
+        (put("classes/bytes", ord("z")), "increasing order"),
+        (put("features/lengths", 0), "lengths of strings"),
+        (set_meta("labels", "int64"), "classes"),
+        (set_meta("labels", None), "the other way round"),
+        (set_meta("labels", "complex128"), "labels is"),
+        (set_meta("parameters", "inference", "magic"), "inference must be"),
+        (set_meta("parameters", "class_weight", [[1, 2, 3]]), "pairs"),
+        (set_meta("parameters", "class_weight", [[[], 1]]), "too deeply"),
+    ],
+)
+def test_the_same_for_classifiers(change, words, tmp_path):
+    fitted("three classes, words").save(tmp_path / "model.bank")
+    with pytest.raises(ModelFileError, match=words):
+        load_model(changed(tmp_path / "model.bank", tmp_path / "altered.bank", change))
+
+
+def test_labels_that_do_not_fit_their_dtype_are_refused(tmp_path):
+    fitted("small integers").save(tmp_path / "model.bank")
+    altered = changed(tmp_path / "model.bank", tmp_path / "altered.bank", put("classes", 300, -1))
+    with pytest.raises(ModelFileError, match="do not fit the dtype int8"):
+        load_model(altered)
+
+
+def test_a_checkpoint_is_no_model(tmp_path):
+    container.write(tmp_path / "other.bank", "checkpoint", {}, {})
+    with pytest.raises(ModelFileError, match="not a model"):
+        load_model(tmp_path / "other.bank")
+
+
+def test_loading_takes_little_more_memory_than_the_file(tmp_path):
+    model = pickle.loads(pickle.dumps(fitted("regressor")))
+    model.draws_ = model.draws_ * 300
+    model.save(tmp_path / "model.bank")
+    size = (tmp_path / "model.bank").stat().st_size
+    assert size > 3e6
+    tracemalloc.start()
+    assert len(load_model(tmp_path / "model.bank").draws_) == len(model.draws_)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * size
