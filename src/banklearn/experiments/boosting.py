@@ -15,6 +15,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import train_test_split
 
+from banklearn.numerics.threads import threads
+
 Array = NDArray[np.float64]
 Library = Literal["scikit-learn", "lightgbm"]
 
@@ -70,8 +72,6 @@ def _histogram(how: _Boosted, parts: Any, trees: int, classify: bool) -> tuple[A
 def _lightgbm(how: _Boosted, parts: Any, trees: int, classify: bool) -> tuple[Any, int]:
     """LightGBM's trees; the rows to watch may be absent."""
     import lightgbm
-
-    from banklearn.numerics.threads import threads
 
     X, X_out, y, y_out = parts
     kind = lightgbm.LGBMClassifier if classify else lightgbm.LGBMRegressor

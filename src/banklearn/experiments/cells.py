@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from banklearn import __version__
-from banklearn.numerics.threads import available_cores
+from banklearn.numerics.threads import available_cores, threads
 
 Record = dict[str, Any]
 
@@ -93,7 +93,7 @@ def environment() -> Record:
         "version": __version__,
         "python": platform.python_version(),
         "cpu": cpu(),
-        "cores": available_cores(),
+        "cores": min(threads(), available_cores()),
         "packages": {name: found for name in PACKAGES if (found := installed(name))},
     }
 

@@ -131,7 +131,7 @@ def run_on(records: Sequence[Record]) -> str:
 
     return (
         f"banklearn {values('version')}, Python {values('python')}, {values('cpu')}, "
-        f"{values('cores')} cores a fit, seed {values('seed')}."
+        f"cores of a cell: {values('cores')}, seed: {values('seed')}."
     )
 
 

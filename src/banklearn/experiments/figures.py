@@ -66,9 +66,11 @@ def error_figure(found: Sequence[Entry]) -> Any:
                     i + 0.25, theirs.value, yerr=2.0 * theirs.error, fmt="s", color=CHAINS[1],
                     markerfacecolor="none", markersize=5, elinewidth=0.8,
                 )  # fmt: skip
-        ax.set_xticks(range(len(here)), [METHODS[e.method].title for e in here], rotation=30)
+        ax.set_xticks(
+            range(len(here)), [METHODS[e.method].title for e in here], rotation=30, ha="right"
+        )
         ax.set_yscale("log")
         ax.set_title(name, fontsize="medium")
         tidy(ax)
-    figure.supylabel("error; squares: the paper's; bars: two standard errors", fontsize="small")
+    figure.supylabel("error (squares: paper)", fontsize="small")
     return figure

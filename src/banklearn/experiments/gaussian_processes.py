@@ -15,6 +15,8 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from banklearn.numerics.threads import threads
+
 Array = NDArray[np.float64]
 
 #: Beyond so many training rows an exact Gaussian process takes too long.
@@ -104,6 +106,7 @@ class _SVGP(BaseEstimator):
         import torch
 
         torch.manual_seed(self.random_state)
+        torch.set_num_threads(threads())
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         self.scaler_ = StandardScaler().fit(X)
         X_t, y_t = self._tensor(self.scaler_.transform(X)), self._tensor(target)

@@ -53,7 +53,7 @@ class Entry:
         return self.means["error"] - 2.0 * self.errors["error"] > theirs.value
 
 
-FIELDS = ("error", "nlpd", "coverage", "ece", "seconds")
+FIELDS = ("error", "nlpd", "coverage", "ece", "seconds", "cores")
 
 
 def entries(records: Sequence[Record]) -> list[Entry]:
@@ -145,9 +145,11 @@ def details(found: Sequence[Entry]) -> str:
             e.show("error"),
             "lowest" if e.mark.lowest else f"{e.mark.p_value:.2g}",
             *(e.show(field) for field in ("nlpd", "coverage", "ece", "seconds")),
+            f"{e.means['cores']:g}" if "cores" in e.means else "",
             "; ".join(e.reduced) or "full",
         ]
         for e in found
     ]
     header = ["set", "method", "folds", "error", "p against the lowest", "nlpd"]
-    return markdown([*header, "95 % intervals hold", "ECE", "seconds a fit", "budget"], rows)
+    header += ["95 % intervals hold", "ECE", "seconds a fit", "cores", "budget"]
+    return markdown(header, rows)

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from banklearn.datasets import folds, load
+from banklearn.datasets.names import Task
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.methods import METHODS
+from banklearn.experiments.one_fold import compile_first
 from banklearn.experiments.options import Options
 from banklearn.experiments.paper import TIMING_FREQUENCIES
 from banklearn.experiments.pool import run_cells
@@ -64,7 +66,8 @@ def measure(
     name: str, sampler: str, rows: int, M: int, effort: list[Any], seed: int = 0
 ) -> dict[str, Any]:
     """Seconds per sweep, and the error of the longer run where there are test rows."""
-    task = "regression" if sampler == "regression" else "classification"
+    task: Task = "regression" if sampler == "regression" else "classification"
+    compile_first("bank-laplace" if sampler == "laplace-mh" else "bank", task)
     if name == "waves":
         X, y = waves(rows, task)
         test = np.arange(0)
@@ -78,7 +81,7 @@ def measure(
     seconds = []
     for thin in thins:
         model = METHODS["bank"].make(
-            task,  # type: ignore[arg-type]  # one of the two tasks, from the sampler's name
+            task,
             {
                 **settings,
                 "n_frequencies": M,

@@ -23,6 +23,7 @@ OF_PAPER = ("regression", "laplace-mh")
 
 def slope(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """Least-squares slope of log seconds against log size; NaN below two sizes."""
+    # A machine that is busy can make the longer run the faster one.
     if len(set(sizes)) < 2 or min(seconds) <= 0:
         return float("nan")
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
@@ -116,7 +117,7 @@ def timing_figure(records: Sequence[Record]) -> Any:
         ax.set_ylabel(field)
         tidy(ax)
         if ax.lines:
-            ax.legend(frameon=False, fontsize="x-small")
+            ax.legend(frameon=False, fontsize="x-small", handlelength=3)
     return figure
 
 

@@ -52,7 +52,7 @@ def rivals_against_paper(found: Sequence[Entry]) -> list[str]:
 
 def legend(task: str) -> str:
     """What the marks mean."""
-    test = "a paired t-test over folds" if task == "regression" else "McNemar's test, folds pooled"
+    test = "a paired t-test over folds" if task == "regression" else "McNemar's test (folds pooled)"
     what = (
         "Mean squared error, targets divided by their standard deviation"
         if task == "regression"
