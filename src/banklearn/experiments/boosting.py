@@ -7,6 +7,7 @@ of the hold-out's residuals as its variance.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Literal
 
 import numpy as np
@@ -86,7 +87,10 @@ def _lightgbm(how: _Boosted, parts: Any, trees: int, classify: bool) -> tuple[An
     if X_out is None:
         return model.fit(X, y), trees
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
-    model.fit(X, y, eval_set=[(X_out, y_out)], callbacks=[stop])
+    if "eval_X" in inspect.signature(model.fit).parameters:  # since 4.7
+        model.fit(X, y, eval_X=X_out, eval_y=y_out, callbacks=[stop])
+    else:
+        model.fit(X, y, eval_set=[(X_out, y_out)], callbacks=[stop])
     return model, max(int(model.best_iteration_ or trees), 1)
 
 
@@ -117,8 +121,9 @@ class BoostedClassifier(ClassifierMixin, _Boosted):
 
     def fit(self, X: Any, y: Any) -> BoostedClassifier:
         """Find the number of trees, then fit on all rows; X (N, d), y (N,) labels."""
-        self._fit_both(np.asarray(X, dtype=float), np.asarray(y), True)
-        self.classes_ = self.model_.classes_
+        # LightGBM does not encode the labels of the rows it watches.
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._fit_both(np.asarray(X, dtype=float), codes, True)
         return self
 
     def predict_proba(self, X: Any) -> Array:

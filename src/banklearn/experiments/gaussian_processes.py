@@ -5,11 +5,13 @@ All have a Matern-5/2 kernel with one length scale per input, on standardised in
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from sklearn.pipeline import make_pipeline
@@ -44,7 +46,7 @@ class ExactGPRegressor(RegressorMixin, BaseEstimator):
             normalize_y=True,
             random_state=self.random_state,
         )
-        self.model_ = make_pipeline(StandardScaler(), model).fit(X, y)
+        self.model_ = fit_scaled(model, X, y)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -66,7 +68,7 @@ class ExactGPClassifier(ClassifierMixin, BaseEstimator):
             optimizer="fmin_l_bfgs_b" if self.optimise else None,
             random_state=self.random_state,
         )
-        self.model_ = make_pipeline(StandardScaler(), model).fit(X, y)
+        self.model_ = fit_scaled(model, X, y)
         self.classes_ = self.model_.classes_
         return self
 
@@ -77,6 +79,16 @@ class ExactGPClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
         return np.asarray(self.model_.predict(X))
+
+
+def fit_scaled(model: Any, X: Any, y: Any) -> Any:
+    """Fit behind a scaler. An input that does not matter takes its length scale to the bound,
+    of which scikit-learn warns; that is what a length scale per input is for."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", ".*close to the specified upper bound", ConvergenceWarning
+        )
+        return make_pipeline(StandardScaler(), model).fit(X, y)
 
 
 def matern(n_inputs: int) -> Any:
