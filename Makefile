@@ -12,7 +12,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-env lint bench accuracy statistics docs clean
+.PHONY: help demo test test-env lint bench accuracy results statistics docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -51,6 +51,9 @@ bench: $(VENV)/.package ## speed, as ratios measured in one run
 
 accuracy: $(VENV)/.package ## prediction error on the paper's datasets
 	$(RUN) benchmarks/accuracy.py
+
+results: $(VENV)/.package ## write docs/results.md from benchmarks/results/reproduce
+	$(RUN) benchmarks/results_page.py
 
 docs: $(VENV)/.extra-docs ## build the documentation into site; warnings are errors
 	$(RUN) -m mkdocs build --strict

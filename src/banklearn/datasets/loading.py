@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from sklearn.datasets import get_data_home
 
 from .download import fetch_columns
@@ -69,10 +70,14 @@ def load(
 
 
 def fetch(spec: Spec, path: Path) -> None:
-    """Download a data set and write it to ``path``."""
-    console = Console(stderr=True)
+    """Download a data set and write it to ``path``.
+
+    The bar moves without an end: scikit-learn's fetchers do not tell how much is still to come.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     try:
-        with console.status(f"Fetching the data set {spec.name} ({spec.n_rows} rows)"):
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            bar.add_task(f"Fetching the data set {spec.name} ({spec.n_rows} rows)", total=None)
             write_table(path, fetch_columns(spec))
     except (OSError, ValueError, KeyError) as error:
         raise DatasetNotFoundError(missing(spec, path, str(error))) from error

@@ -1,0 +1,75 @@
+"""``bank reproduce``: the paper's tables and figures by one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from banklearn.experiments import EXPERIMENTS, Options, experiment, parse_budget
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all")],
+    out: Annotated[Path, typer.Option(help="folder for results, tables and figures")],
+    sets: Annotated[str, typer.Option(help="data sets, for example noise,bike")] = "",
+    folds: Annotated[str, typer.Option(help="folds, for example 0,1; default all five")] = "",
+    methods: Annotated[str, typer.Option(help="methods, for example rks,mkl,bank")] = "",
+    budget: Annotated[
+        str,
+        typer.Option(help="full, protocol, tiny, or the seconds that a BaNK fit may take"),
+    ] = "protocol",
+    jobs: Annotated[int, typer.Option(help="cells measured at the same time")] = 1,
+    cores_per_job: Annotated[int, typer.Option(help="cores of each of them")] = 2,
+    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
+) -> None:
+    """Run an experiment of the paper and write its table and figures.
+
+    What was measured stays in the output folder, so an interrupted run goes on where it stopped,
+    and results of several runs with other sets or methods add up.
+    """
+    console = Console(stderr=True)
+    try:
+        options = Options(
+            out=out,
+            sets=tuple(words(sets)),
+            folds=tuple(numbers(folds)),
+            methods=tuple(words(methods)),
+            budget=parse_budget(budget),
+            jobs=jobs,
+            cores_per_job=cores_per_job,
+            quiet=quiet,
+        )
+        for each in EXPERIMENTS if name == "all" else (name,):
+            experiment(each)(options)
+            for path in sorted(out.glob(f"{each}*")):
+                console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    except (ValueError, OSError) as error:
+        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def words(text: str) -> list[str]:
+    """The parts of a list with commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def numbers(text: str) -> list[int]:
+    """Whole numbers in a list with commas."""
+    try:
+        return [int(part) for part in words(text)]
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no list of folds; write for example 0,1.") from error
+
+
+def main() -> None:
+    """``python -m banklearn.cli.reproduce``, for a checkout that is not installed."""
+    typer.run(reproduce)
+
+
+if __name__ == "__main__":
+    main()

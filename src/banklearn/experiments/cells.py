@@ -1,0 +1,116 @@
+"""A cell: one measurement of an experiment, with a small file that remembers it.
+
+A cell names a function and its arguments, nothing else, so any process can compute it, and two
+experiments that need the same measurement share it. Files are written beside their place and
+moved there, so whoever reads one reads all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from banklearn import __version__
+from banklearn.numerics.threads import available_cores, threads
+
+Record = dict[str, Any]
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "torch", "gpytorch")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement.
+
+    ``runner`` is "module:function", called with ``arguments`` (all of them JSON); it answers with
+    a record. ``label`` starts the file's name. ``note`` says what is reduced, and goes into the
+    record; ``cost`` is a guess that only orders the work. Neither is part of the identity.
+    """
+
+    label: str
+    runner: str
+    arguments: Mapping[str, Any]
+    note: str = ""
+    cost: float = 1.0
+
+    @property
+    def key(self) -> str:
+        """The name of the file, without its ending."""
+        content = json.dumps([self.runner, self.arguments], sort_keys=True)
+        return f"{self.label}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
+
+    def path(self, folder: Path) -> Path:
+        """Where the record lies."""
+        return folder / f"{self.key}.json"
+
+
+def read(cell: Cell, folder: Path) -> Record | None:
+    """The record of a cell, or None if it has not been measured."""
+    path = cell.path(folder)
+    if not path.exists():
+        return None
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not a record of an experiment ({error}); remove it to measure it again."
+        ) from error
+
+
+def compute(cell: Cell, folder: Path) -> Record:
+    """Measure a cell and keep the record."""
+    module, _, name = cell.runner.partition(":")
+    function = getattr(importlib.import_module(module), name)
+    record: Record = {**function(**cell.arguments)}
+    record["reduced"] = "; ".join(part for part in (cell.note, record.get("reduced", "")) if part)
+    record.update(environment())
+    write_atomically(cell.path(folder), json.dumps(record, indent=1) + "\n")
+    return record
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that no reader ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def environment() -> Record:
+    """What a number may depend on besides its arguments."""
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "cpu": cpu(),
+        "cores": min(threads(), available_cores()),
+        "packages": {name: found for name in PACKAGES if (found := installed(name))},
+    }
+
+
+def installed(name: str) -> str | None:
+    """The version of an installed distribution."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def cpu() -> str:
+    """The processor's name where the system tells it."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,155 @@
+"""From records of folds to the tables: means, standard errors, marks, the paper's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from banklearn.datasets.names import NAMES
+from banklearn.experiments.cells import Record
+from banklearn.experiments.marks import Mark, mcnemar_marks, t_marks
+from banklearn.experiments.methods import METHODS
+from banklearn.experiments.paper import reported
+from banklearn.experiments.scores import unpack
+
+ORDER = (*NAMES, "space7")
+DAGGER = "\N{DAGGER}"
+STAR = r"\*"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a table: one method on one set, over its folds."""
+
+    set: str
+    method: str
+    folds: int
+    means: dict[str, float]
+    errors: dict[str, float]
+    mark: Mark
+    reduced: tuple[str, ...]
+
+    @property
+    def cell(self) -> str:
+        """Error with its standard error and marks, as the paper prints it."""
+        text = plus_minus(self.means["error"], self.errors["error"])
+        text = f"**{text}**" if self.mark.bold else text
+        return text + (STAR if self.mark.lowest else "") + (DAGGER if self.reduced else "")
+
+    def show(self, field: str) -> str:
+        """Another quantity with its standard error, or a dash."""
+        if field not in self.means:
+            return "\N{EN DASH}"
+        return plus_minus(self.means[field], self.errors[field])
+
+    @property
+    def above_paper(self) -> bool | None:
+        """Whether the error is above the paper's by more than two standard errors of ours."""
+        theirs = reported(self.set, self.method)
+        if theirs is None:
+            return None
+        return self.means["error"] - 2.0 * self.errors["error"] > theirs.value
+
+
+FIELDS = ("error", "nlpd", "coverage", "ece", "seconds", "cores")
+
+
+def entries(records: Sequence[Record]) -> list[Entry]:
+    """All cells of a table, by set in the paper's order and then by method."""
+    found = []
+    for name in sorted({r["set"] for r in records}, key=ORDER.index):
+        here = [r for r in records if r["set"] == name]
+        marks = marks_of(here)
+        for method in [m for m in METHODS if m in marks]:
+            rows = [r for r in here if r["method"] == method]
+            values = {f: np.array([r[f] for r in rows if f in r], dtype=float) for f in FIELDS}
+            values = {f: v for f, v in values.items() if len(v)}
+            found.append(
+                Entry(
+                    name,
+                    method,
+                    len(rows),
+                    {f: float(v.mean()) for f, v in values.items()},
+                    {f: standard_error(v) for f, v in values.items()},
+                    marks[method],
+                    tuple(sorted({r["reduced"] for r in rows if r.get("reduced")})),
+                )
+            )
+    return found
+
+
+def marks_of(records: Sequence[Record]) -> dict[str, Mark]:
+    """Marks of the methods on one set: paired t-test for regression, McNemar otherwise."""
+    methods = {r["method"] for r in records}
+    if records[0]["task"] == "regression":
+        return t_marks(
+            {m: {r["fold"]: r["error"] for r in records if r["method"] == m} for m in methods}
+        )
+    right = {
+        m: {r["fold"]: unpack(r["right"], r["rows"]) for r in records if r["method"] == m}
+        for m in methods
+    }
+    return mcnemar_marks(right)
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Standard error of the mean over folds; NaN for a single one."""
+    if len(values) < 2:
+        return float("nan")
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def plus_minus(mean: float, error: float) -> str:
+    """Mean and error with as many decimals as the error's two leading digits need."""
+    if not np.isfinite(error) or error <= 0:
+        return f"{mean:.4g}"
+    exponent = int(np.floor(np.log10(abs(mean)))) if mean else 0
+    power = exponent if exponent < -4 or exponent > 5 else 0
+    unit = 10.0**power
+    decimals = max(1 - int(np.floor(np.log10(error / unit))), 0)
+    text = f"{mean / unit:.{decimals}f} ± {error / unit:.{decimals}f}"
+    return f"({text})e{power}" if power else text
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def paper_like(found: Sequence[Entry]) -> str:
+    """The table in the paper's form, its own numbers below each line."""
+    methods = [m for m in METHODS if any(e.method == m for e in found)]
+    rows = []
+    for name in dict.fromkeys(e.set for e in found):
+        by_method = {e.method: e for e in found if e.set == name}
+        rows.append([name, *(by_method[m].cell if m in by_method else "" for m in methods)])
+        theirs = [reported(name, m) for m in methods]
+        if any(theirs):
+            cells = [
+                f"{t.value:g} ± {t.error:g}{STAR if t.lowest else ''}" if t else "" for t in theirs
+            ]
+            rows.append(["in the paper", *cells])
+    return markdown(["set", *(METHODS[m].title for m in methods)], rows)
+
+
+def details(found: Sequence[Entry]) -> str:
+    """Every cell with all that was measured."""
+    rows = [
+        [
+            e.set,
+            METHODS[e.method].title,
+            str(e.folds),
+            e.show("error"),
+            "lowest" if e.mark.lowest else f"{e.mark.p_value:.2g}",
+            *(e.show(field) for field in ("nlpd", "coverage", "ece", "seconds")),
+            f"{e.means['cores']:g}" if "cores" in e.means else "",
+            "; ".join(e.reduced) or "full",
+        ]
+        for e in found
+    ]
+    header = ["set", "method", "folds", "error", "p against the lowest", "nlpd"]
+    header += ["95 % intervals hold", "ECE", "seconds a fit", "cores", "budget"]
+    return markdown(header, rows)

@@ -1,0 +1,105 @@
+"""Cells: kept once, shared, run in processes on their own cores, and never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from banklearn.experiments import experiment, parse_budget
+from banklearn.experiments.cells import Cell, compute, read
+from banklearn.experiments.pool import core_slots, run_cells
+from banklearn.experiments.results import merge, read_results, write_results
+from experiment_cells import RUNNERS
+
+
+def cell(name="double", **arguments):
+    return Cell(f"test-{name}", f"{RUNNERS}:{name}", arguments)
+
+
+def test_a_cell_is_measured_once_and_remembered(tmp_path):
+    first = run_cells([cell(x=3), cell(x=4)], tmp_path, quiet=True)
+    assert sorted(r["value"] for r in first.records.values()) == [6, 8]
+    stamp = {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()}
+    second = run_cells([cell(x=3), cell(x=4)], tmp_path, quiet=True)
+    assert second.records == first.records
+    assert {p.name: p.stat().st_mtime_ns for p in tmp_path.iterdir()} == stamp
+    assert {"version", "python", "packages", "cores"} <= set(next(iter(first.records.values())))
+
+
+def test_arguments_make_the_identity_and_notes_do_not(tmp_path):
+    noted = Cell("test-double", f"{RUNNERS}:double", {"x": 3}, note="reduced", cost=9.0)
+    assert noted.key == cell(x=3).key != cell(x=4).key
+    assert compute(noted, tmp_path)["reduced"] == "reduced"
+
+
+def test_a_failure_is_told_and_stops_nothing(tmp_path):
+    bad, good = cell("fail", x=1), cell(x=1)
+    outcome = run_cells([bad, good], tmp_path, quiet=True)
+    assert list(outcome.records) == [good.key]
+    assert "planted" in outcome.failures[bad.key]
+    assert read(bad, tmp_path) is None
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    compute(cell(x=1), tmp_path)
+    cell(x=1).path(tmp_path).write_text("{")
+    with pytest.raises(ValueError, match="remove it to measure it again"):
+        run_cells([cell(x=1)], tmp_path, quiet=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no pinning on this system")
+def test_processes_have_cores_and_threads_of_their_own_and_survive_a_crash(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(os.path.dirname(__file__)))
+    cores = len(os.sched_getaffinity(0))
+    if cores < 2:
+        with pytest.raises(ValueError, match="need 2 cores, but this process may use 1"):
+            run_cells([cell(x=1)], tmp_path, jobs=2, cores_per_job=1, quiet=True)
+        return
+    cells = [cell("where", x=i) for i in range(4)] + [cell("crash", x=0)]
+    outcome = run_cells(cells, tmp_path, jobs=2, cores_per_job=1, quiet=True)
+    seen = [r["cores_seen"] for r in outcome.records.values()]
+    assert len(seen) == 4
+    assert all(len(s) == 1 for s in seen)
+    assert all(r["threads"] == "1" for r in outcome.records.values())
+    assert "exit code" in outcome.failures[cells[-1].key]
+
+
+def test_slots_are_disjoint():
+    if not hasattr(os, "sched_getaffinity"):
+        pytest.skip("no pinning on this system")
+    (slot,) = core_slots(1, 1)
+    assert len(slot) == 1
+    with pytest.raises(ValueError, match="ask for fewer jobs"):
+        core_slots(10_000, 2)
+
+
+def test_results_add_up_and_survive_the_file(tmp_path):
+    path = tmp_path / "r.parquet"
+    old = [{"set": "a", "fold": 0, "method": "rks", "error": 1.0, "settings": {"b": [1, 2]}}]
+    new = [{"set": "a", "fold": 0, "method": "bank", "error": 0.1 + 0.2}]
+    write_results(path, merge(old, new, ("set", "fold", "method")))
+    assert read_results(path) == [new[0], old[0]]
+    again = [{**old[0], "error": 2.0}]
+    assert merge(read_results(path), again, ("set", "fold", "method"))[1]["error"] == 2.0
+    assert read_results(tmp_path / "none.parquet") == []
+
+
+def test_budgets_and_experiments_by_name():
+    assert parse_budget("60").settings("bank", "regression", 100) == ({"max_time": 60.0}, "")
+    assert parse_budget("full").settings("alacarte", "regression", 10**5) == ({}, "")
+    settings, note = parse_budget("protocol").settings("alacarte", "regression", 10**5)
+    assert settings["max_search_rows"] < 20_000
+    assert "10 000 rows" in note
+    assert parse_budget("protocol").settings("alacarte", "regression", 1000) == ({}, "")
+    with pytest.raises(ValueError, match="is no budget"):
+        parse_budget("much")
+    with pytest.raises(ValueError, match="The experiments are synthetic"):
+        experiment("table3")
+
+
+def test_records_are_plain_json(tmp_path):
+    compute(cell(x=2), tmp_path)
+    (path,) = tmp_path.glob("*.json")
+    assert json.loads(path.read_text())["value"] == 4

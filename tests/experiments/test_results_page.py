@@ -1,0 +1,53 @@
+"""The results page is what its script writes, and says what the records say."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from banklearn.experiments.results import write_results
+from banklearn.experiments.scores import pack
+
+
+@pytest.fixture
+def script(repository, monkeypatch):
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    return importlib.import_module("results_page")
+
+
+def test_the_committed_page_is_the_generated_one(script, repository):
+    expected = script.page(repository / "benchmarks" / "results" / "reproduce", None)
+    written = (repository / "docs" / "results.md").read_text(encoding="utf-8")
+    assert written == expected, "docs/results.md is old: `make results` writes it again"
+
+
+def record(name, task, method, fold, error, **more):
+    common = {"seconds": 1.0, "reduced": "", "version": "0", "python": "3", "cpu": "c", "cores": 2}
+    return (
+        {"set": name, "task": task, "method": method, "fold": fold, "error": error} | common | more
+    )
+
+
+def test_losses_marks_and_reductions_reach_the_page(script, tmp_path):
+    folds = range(5)
+    rows = [record("concrete", "regression", "rks", f, 0.05 + 0.001 * f) for f in folds]
+    rows += [
+        record("concrete", "regression", "bank", f, 0.09 + 0.002 * f, reduced="9 of 10 sweeps")
+        for f in folds
+    ]
+    write_results(tmp_path / "regression.parquet", rows)
+    right = [True] * 60 + [False] * 40
+    write_results(
+        tmp_path / "classification.parquet",
+        [record("pima", "classification", "rfo", 0, 0.4, right=pack(right), rows=100)],
+    )
+    text = script.page(tmp_path, tmp_path / "docs")
+    assert "concrete: RKS 0.05200 ± 0.00071, BaNK 0.0940 ± 0.0014" in text
+    assert "**0.05200 ± 0.00071**\\*" in text
+    assert "0.0940 ± 0.0014\N{DAGGER}" in text
+    assert "9 of 10 sweeps" in text
+    assert "RKS: at or below the paper's error on 1 of 1 sets" in text
+    assert "RFO on pima: 0.4, wanted at most 0.27: missed" in text
+    assert "A la Carte: all sets" in text  # among what is not measured yet
+    assert (tmp_path / "docs" / "images" / "reproduce" / "regression.svg").exists()
