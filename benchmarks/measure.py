@@ -29,7 +29,6 @@ from banklearn.model.joint import State
 from banklearn.model.priors import Prior
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.sampler import sweep as kernel
-from banklearn.sampler.frequencies import propose
 from banklearn.sampler.sweep import Model, Tuning
 
 HERE = Path(__file__).resolve().parent
@@ -123,11 +122,12 @@ class Problem:
 
     def next_proposals(self) -> tuple[np.ndarray, np.ndarray]:
         """W* and log u of the next sweep, from the streams that the sweep itself will use."""
-        state, number = self.chain.state, self.sweep + 1
+        from banklearn.sampler.switch import offer
+
+        number = self.sweep + 1
         rng = self.streams.at(Purpose.PROPOSALS, number)
-        rho = self.tuning.moves.draw_rho(state.M, rng)
-        W_star = propose(state, rho, rng)
-        return W_star, np.log(self.streams.at(Purpose.ACCEPT, number).random(state.M))
+        W_star = offer(self.chain.state, self.model.prior, self.tuning.moves, rng).W
+        return W_star, np.log(self.streams.at(Purpose.ACCEPT, number).random(len(W_star)))
 
 
 def make_problem(
