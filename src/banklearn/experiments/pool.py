@@ -15,7 +15,7 @@ from typing import Any
 
 from banklearn.experiments.cells import Cell, Record, compute, read
 from banklearn.experiments.progress import Progress
-from banklearn.numerics.threads import limited_to
+from banklearn.numerics.threads import available_cores, limited_to
 
 #: What the libraries below read when they are loaded.
 THREAD_VARIABLES = (
@@ -43,7 +43,8 @@ def run_cells(
 ) -> Outcome:
     """Measure every cell that has no record yet, dearest first, and return all records.
 
-    With ``jobs`` = 1 they run in this process, on at most ``cores_per_job`` threads; otherwise in
+    With ``jobs`` = 1 they run in this process, on at most ``cores_per_job`` threads (and never on
+    more than there are cores: BLAS threads that share one wait for each other); otherwise in
     that many processes, each pinned to ``cores_per_job`` cores that no other one uses. A cell
     that fails does not stop the others; it is tried again the next time.
     """
@@ -64,7 +65,7 @@ def run_cells(
         if jobs == 1:
             for cell in left:
                 progress.began(cell.label)
-                with limited_to(cores_per_job):
+                with limited_to(min(cores_per_job, available_cores())):
                     problem = attempt(cell, folder)
                 _note(outcome, progress, cell, folder, problem)
         elif left:
