@@ -271,9 +271,15 @@ def test_warm_start_adds_draws(kind):
     model = pickle.loads(pickle.dumps(model))
     same(model.set_params(n_draws=7).fit(X, y), make(**(SMALL | {"n_draws": 7})).fit(X, y))
     assert len(model.draws_) == 14
+    size = len(pickle.dumps(model))
     assert len(model.fit(X, y).draws_) == 14
-    with pytest.raises(CheckpointError, match="n_draws was 7 and is now 3"):
-        model.set_params(n_draws=3).fit(X, y)
+    assert len(pickle.dumps(model.set_params(warm_start=False).fit(X, y))) < 0.8 * size
+
+
+def test_warm_start_takes_no_draws_away():
+    model = regressor(warm_start=True).fit(X, Y)
+    with pytest.raises(CheckpointError, match="n_draws was 3 and is now 2"):
+        model.set_params(n_draws=2).fit(X, Y)
 
 
 def test_warm_start_without_a_seed_goes_on_with_the_same():

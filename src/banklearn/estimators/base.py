@@ -325,6 +325,7 @@ class BankBase(BaseEstimator):
         self.n_sweeps_ = [len(run.trace) for run in runs]
         self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
         self._memory = shelf.memory if shelf and self.warm_start else None
+        del self._resumption  # it may hold the chains of the fit before
         seconds = time.monotonic() - self._begun
         ended = [run.cut for run in runs if run.cut]
         stopped_by = "interrupt" if interrupted else "time" if ended else "plan"
