@@ -50,11 +50,11 @@ class LearnedKernel:
         """
         if Y is not None and np.ndim(X) == 1 and np.ndim(Y) == 1:
             lag = self._rows(X)[0] - self._rows(Y)[0]
-            return float(np.mean([empirical_kernel(lag, draw.W) for draw in self._chosen()]))
+            return float(np.mean([empirical_kernel(lag, draw.W) for draw in self.chosen()]))
         A = self._rows(X)
         B = A if Y is None else self._rows(Y)
         K = np.zeros((len(A), len(B)))
-        chosen = self._chosen()
+        chosen = self.chosen()
         for draw in chosen:
             K += fourier_features(A, draw.W) @ fourier_features(B, draw.W).T
         return K / len(chosen)
@@ -113,7 +113,8 @@ class LearnedKernel:
 
         return BankKernel(self)
 
-    def _chosen(self) -> list[Draw]:
+    def chosen(self) -> list[Draw]:
+        """The draws that stand for all: at most max_draws, evenly spaced."""
         if len(self.draws) <= self.max_draws:
             return self.draws
         picks = np.linspace(0, len(self.draws) - 1, self.max_draws).round().astype(int)
