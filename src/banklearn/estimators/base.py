@@ -161,13 +161,14 @@ class BankBase(BaseEstimator):
         self._device = device_of(X) or self.device
         return to_memory(X), to_memory(y)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the fitted estimator to one file, which :func:`banklearn.load_model` reads.
 
         The file holds all draws, scalings, names and parameters, no training data and no code.
-        It appears under its name only when it is whole.
+        It appears under its name only when it is whole. extra is plain data of your own (what
+        JSON can hold) to keep in the same file; a loaded model has it as ``extra_``.
         """
-        save_model(self, path)
+        save_model(self, path, extra)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "draws_")
