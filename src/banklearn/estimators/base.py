@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import parameters as check
+from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
 from banklearn.estimators.files import save_model
 from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
@@ -53,7 +54,7 @@ LARGE_ROWS = 20_000
 COPIED_BYTES = 2**26
 
 
-class BankBase(BaseEstimator):
+class BankBase(CallbackSupportMixin, BaseEstimator):
     """Parameters and fitting common to the estimators."""
 
     def __init__(
@@ -257,6 +258,7 @@ class BankBase(BaseEstimator):
                 options.append((scaling, trend, start))
         return max(options, key=lambda option: option[2].log_evidence)
 
+    @with_callbacks
     def _run(
         self,
         engine: Any,
@@ -283,7 +285,10 @@ class BankBase(BaseEstimator):
         )
         start = self.starting_point_
         shelf = self._resumption.shelf(self, engine, seed)
-        with Progress(plan, self.n_chains, self.verbose) as progress:
+        with (
+            Progress(plan, self.n_chains, self.verbose) as progress,
+            watched(self, self.n_chains, progress) as monitored,
+        ):
 
             def run_one(chain: int, stop: threading.Event) -> Run[Draw]:
                 streams = Streams(seed, chain)
@@ -310,7 +315,7 @@ class BankBase(BaseEstimator):
                     kept,
                     tuning,
                     kernel,
-                    progress,
+                    monitored(stop),
                     stop,
                     bookmark,
                 )

@@ -113,6 +113,24 @@ class LearnedKernel:
 
         return BankKernel(self)
 
+    def __repr__(self) -> str:
+        M, d = self.draws[0].W.shape
+        return f"LearnedKernel({len(self.draws)} draws of {M} frequencies, {d} inputs)"
+
+    def _repr_html_(self) -> str:
+        """A few facts, for notebooks."""
+        M = len(self.draws[0].W)
+        K = [len(draw.pi) - 1 for draw in self.draws]
+        used = int(self.scaling.used.sum())
+        rows = {
+            "draws": f"{len(self.draws)} of {M} frequencies",
+            "spectral components": f"{min(K)} to {max(K)}, {np.mean(K):.1f} on average",
+            "inputs": f"{used} of {len(self.scaling.used)} vary; scaling {self.scaling.kind}",
+            "as a function of": "lags in your units" if self.scaling.linear else "rows only",
+        }
+        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        return f"<table><caption>LearnedKernel</caption>{cells}</table>"
+
     def chosen(self) -> list[Draw]:
         """The draws that stand for all: at most max_draws, evenly spaced."""
         if len(self.draws) <= self.max_draws:
