@@ -64,7 +64,8 @@ def main() -> None:
             for train, test in folds(len(y))[: arguments.folds]
         ]
     )
-    table = Table("method", "mean squared error", "ratio", title=f"{data.name}, {len(results)} folds")
+    title = f"{data.name}, {len(results)} folds"
+    table = Table("method", "mean squared error", "ratio", title=title)
     names = ["BankRegressor", *(f"BankFeatures({n} draws) + ridge" for n in DRAWS)]
     for name, column in zip(names, results.T, strict=True):
         spread = column.std(ddof=1) / np.sqrt(len(column)) if len(column) > 1 else float("nan")
