@@ -30,9 +30,9 @@ class Record:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        scores = self.scores and {
-            name: value if math.isfinite(value) else None for name, value in self.scores.items()
-        }
+        scores: dict[str, float | None] | None = None
+        if self.scores is not None:
+            scores = {k: v if math.isfinite(v) else None for k, v in self.scores.items()}
         return {**fields, "plan": self.plan.to_json(), "scores": scores}
 
     @classmethod
