@@ -12,7 +12,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-env lint bench accuracy results statistics docs clean
+.PHONY: help demo test test-env lint bench accuracy results statistics docs package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -58,6 +58,18 @@ results: $(VENV)/.package ## write docs/results.md from benchmarks/results/repro
 docs: $(VENV)/.extra-docs ## build the documentation into site; warnings are errors
 	$(RUN) -m mkdocs build --strict
 
+# The wheel is built from the sdist, installed where no source tree is, and tested there.
+PACKAGE_TESTS ?= tests/cli tests/tables tests/bridges tests/test_import.py tests/test_package.py
+package: $(VENV)/.package ## build wheel and sdist into dist, and test the installed wheel
+	$(PIP) build
+	rm -rf dist $(VENV)-wheel
+	$(RUN) -m build --outdir dist .
+	$(RUN) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check \
+		"banklearn[test] @ file://$(CURDIR)/$$(ls dist/*.whl)"
+	$(VENV)-wheel/bin/bank --version
+	BANKLEARN_WHEEL=1 $(VENV)-wheel/bin/python -m pytest -q $(PACKAGE_TESTS)
+
 clean: ## remove the environment, caches and outputs; results in benchmarks/.cache stay
-	rm -rf $(VENV) demo-output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-wheel demo-output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

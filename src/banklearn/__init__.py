@@ -12,6 +12,7 @@ from banklearn._version import __version__
 
 if TYPE_CHECKING:
     from banklearn.estimators.classifier import BankClassifier
+    from banklearn.estimators.features import BankFeatures
     from banklearn.estimators.files import load_model
     from banklearn.estimators.regressor import BankRegressor
     from banklearn.posterior.kernel import LearnedKernel
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "BankClassifier": "banklearn.estimators.classifier",
+    "BankFeatures": "banklearn.estimators.features",
     "BankRegressor": "banklearn.estimators.regressor",
     "CheckpointError": "banklearn.storage.errors",
     "LearnedKernel": "banklearn.posterior.kernel",
@@ -28,6 +30,7 @@ _PUBLIC = {
 
 __all__ = [
     "BankClassifier",
+    "BankFeatures",
     "BankRegressor",
     "CheckpointError",
     "LearnedKernel",

@@ -1,1 +1,1 @@
-"""The command line, ``bank``."""
+"""The command line ``bank``: one module per command, put together in :mod:`.app`."""

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import parameters as check
+from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
 from banklearn.estimators.files import save_model
 from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
@@ -53,7 +54,7 @@ LARGE_ROWS = 20_000
 COPIED_BYTES = 2**26
 
 
-class BankBase(BaseEstimator):
+class BankBase(CallbackSupportMixin, BaseEstimator):
     """Parameters and fitting common to the estimators."""
 
     def __init__(
@@ -161,13 +162,14 @@ class BankBase(BaseEstimator):
         self._device = device_of(X) or self.device
         return to_memory(X), to_memory(y)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the fitted estimator to one file, which :func:`banklearn.load_model` reads.
 
         The file holds all draws, scalings, names and parameters, no training data and no code.
-        It appears under its name only when it is whole.
+        It appears under its name only when it is whole. extra is plain data of your own (what
+        JSON can hold) to keep in the same file; a loaded model has it as ``extra_``.
         """
-        save_model(self, path)
+        save_model(self, path, extra)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "draws_")
@@ -256,6 +258,7 @@ class BankBase(BaseEstimator):
                 options.append((scaling, trend, start))
         return max(options, key=lambda option: option[2].log_evidence)
 
+    @with_callbacks
     def _run(
         self,
         engine: Any,
@@ -282,7 +285,10 @@ class BankBase(BaseEstimator):
         )
         start = self.starting_point_
         shelf = self._resumption.shelf(self, engine, seed)
-        with Progress(plan, self.n_chains, self.verbose) as progress:
+        with (
+            Progress(plan, self.n_chains, self.verbose) as progress,
+            watched(self, self.n_chains, progress) as monitored,
+        ):
 
             def run_one(chain: int, stop: threading.Event) -> Run[Draw]:
                 streams = Streams(seed, chain)
@@ -309,7 +315,7 @@ class BankBase(BaseEstimator):
                     kept,
                     tuning,
                     kernel,
-                    progress,
+                    monitored(stop),
                     stop,
                     bookmark,
                 )

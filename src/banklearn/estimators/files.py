@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 LOCAL = ("checkpoint",)
 
 
-def save_model(estimator: BankBase, path: str | PathLike[str]) -> None:
+def save_model(
+    estimator: BankBase, path: str | PathLike[str], extra: dict[str, Any] | None = None
+) -> None:
     """Write a fitted estimator to one file; see :meth:`BankBase.save`."""
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
@@ -41,6 +43,7 @@ def save_model(estimator: BankBase, path: str | PathLike[str]) -> None:
             classes=getattr(estimator, "classes_", None),
             stick=getattr(estimator, "stick_", None),
             provenance=getattr(estimator, "provenance_", {}),
+            extra=getattr(estimator, "extra_", None) if extra is None else extra,
         ),
     )
 
@@ -82,6 +85,8 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_FILE) -> Any:
     estimator.trace_ = stored.trace
     estimator.n_sweeps_ = [len(trace["K"]) for trace in stored.trace]
     estimator.provenance_ = stored.provenance
+    if stored.extra is not None:
+        estimator.extra_ = stored.extra
     estimator.kernel_ = LearnedKernel(estimator.draws_, estimator.input_scaling_)
     return estimator
 

@@ -50,11 +50,11 @@ class LearnedKernel:
         """
         if Y is not None and np.ndim(X) == 1 and np.ndim(Y) == 1:
             lag = self._rows(X)[0] - self._rows(Y)[0]
-            return float(np.mean([empirical_kernel(lag, draw.W) for draw in self._chosen()]))
+            return float(np.mean([empirical_kernel(lag, draw.W) for draw in self.chosen()]))
         A = self._rows(X)
         B = A if Y is None else self._rows(Y)
         K = np.zeros((len(A), len(B)))
-        chosen = self._chosen()
+        chosen = self.chosen()
         for draw in chosen:
             K += fourier_features(A, draw.W) @ fourier_features(B, draw.W).T
         return K / len(chosen)
@@ -113,7 +113,26 @@ class LearnedKernel:
 
         return BankKernel(self)
 
-    def _chosen(self) -> list[Draw]:
+    def __repr__(self) -> str:
+        M, d = self.draws[0].W.shape
+        return f"LearnedKernel({len(self.draws)} draws of {M} frequencies, {d} inputs)"
+
+    def _repr_html_(self) -> str:
+        """A few facts, for notebooks."""
+        M = len(self.draws[0].W)
+        K = [len(draw.pi) - 1 for draw in self.draws]
+        used = int(self.scaling.used.sum())
+        rows = {
+            "draws": f"{len(self.draws)} of {M} frequencies",
+            "spectral components": f"{min(K)} to {max(K)}, {np.mean(K):.1f} on average",
+            "inputs": f"{used} of {len(self.scaling.used)} vary; scaling {self.scaling.kind}",
+            "as a function of": "lags in your units" if self.scaling.linear else "rows only",
+        }
+        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        return f"<table><caption>LearnedKernel</caption>{cells}</table>"
+
+    def chosen(self) -> list[Draw]:
+        """The draws that stand for all: at most max_draws, evenly spaced."""
         if len(self.draws) <= self.max_draws:
             return self.draws
         picks = np.linspace(0, len(self.draws) - 1, self.max_draws).round().astype(int)

@@ -22,6 +22,7 @@ from banklearn.posterior.scaling import InputScaling, TargetScaling
 from banklearn.sampler.start import StartingPoint
 from banklearn.storage import container, model_checks
 from banklearn.storage.errors import ModelFileError
+from banklearn.storage.extra import pack_extra, unpack_extra
 from banklearn.storage.strings import pack_strings, unpack_strings
 
 Arrays = dict[str, NDArray[Any]]
@@ -63,16 +64,19 @@ class StoredModel:
     classes: NDArray[Any] | None
     stick: NDArray[Any] | None
     provenance: dict[str, Any]
+    extra: dict[str, Any] | None = None
 
 
 def write_model(path: Path, model: StoredModel) -> None:
     """Write atomically, after the checks that reading will make."""
-    meta, arrays = to_parts(model)
     try:
+        meta, arrays = to_parts(model)
         model_checks.check_meta(meta)
         table = {n: (container.code(a.dtype), a.shape) for n, a in arrays.items()}
         model_checks.check_shapes(meta, table)
         model_checks.check_values(meta, arrays)
+    except ModelFileError:
+        raise
     except ValueError as error:
         raise ModelFileError(f"This model cannot be saved: {error}") from error
     container.write(path, KIND, meta, arrays)
@@ -108,6 +112,8 @@ def to_parts(model: StoredModel) -> tuple[dict[str, Any], Arrays]:
             arrays[f"trace/{name}"] = _joined([t[name] for t in model.trace])
     if model.feature_names is not None:
         arrays |= _string_arrays("features", model.feature_names)
+    if model.extra:
+        arrays["extra"] = pack_extra(model.extra)
     label = None
     if model.classes is not None:
         assert model.stick is not None
@@ -153,6 +159,7 @@ def from_parts(meta: dict[str, Any], arrays: Arrays) -> StoredModel:
         classes=classes,
         stick=arrays.get("stick"),
         provenance=meta["provenance"],
+        extra=unpack_extra(arrays["extra"]) if "extra" in arrays else None,
     )
 
 

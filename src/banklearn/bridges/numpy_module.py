@@ -1,0 +1,112 @@
+"""A model as a Python file that needs NumPy and nothing else."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from banklearn._version import __version__
+from banklearn.bridges.point import point_model
+
+_HEAD = '''"""{what}, written by banklearn {version}.
+
+Needs NumPy and, beside it, {arrays}. {usage}
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+with np.load(Path(__file__).with_name("{arrays}"), allow_pickle=False) as _file:
+    _A = {{name: _file[name] for name in _file.files}}
+'''
+
+_SCALED = '''
+
+def _each_draw(X):
+    """Each draw's numbers per row, from inputs in the order {names}."""
+    v = np.asarray(X, dtype=np.float64)
+    if v.ndim != 2 or v.shape[1] != len(_A["used"]):
+        raise ValueError(f"X must have shape (n, {{len(_A['used'])}}), not {{v.shape}}.")
+    v = v[:, _A["used"]]
+    if _A["arcsinh"]:
+        v = np.arcsinh((v - _A["centre"]) / _A["spread"])
+    v = (v - _A["shift"]) / _A["scale"]
+    for W, offset, linear, cosine, sine in zip(
+        *(_A[name] for name in ("W", "offset", "linear", "cosine", "sine"))
+    ):
+        angle = v @ W.T
+        yield offset + v @ linear + np.cos(angle) @ cosine + np.sin(angle) @ sine
+'''
+
+_REGRESSION = '''
+
+def predict(X):
+    """The predicted mean of each row, (n,)."""
+    return sum(f[:, 0] for f in _each_draw(X)) / len(_A["W"])
+'''
+
+_CLASSIFICATION = '''
+
+def predict_proba(X):
+    """Class probabilities of each row, (n, C), in the order of `classes`."""
+    total = 0.0
+    for f in _each_draw(X):
+        f = f.reshape(len(f), -1, int(_A["tasks"]))
+        p, rest = 1 / (1 + np.exp(-f)), np.cumprod(1 / (1 + np.exp(f)), axis=2)
+        before = np.concatenate([np.ones_like(rest[:, :, :1]), rest[:, :, :-1]], axis=2)
+        stick = np.concatenate([p * before, rest[:, :, -1:]], axis=2)
+        total = total + stick.mean(axis=1)[:, _A["order"]]
+    return total / len(_A["W"])
+
+
+classes = _A["classes"]
+
+
+def predict(X):
+    """The most probable class of each row."""
+    return classes[predict_proba(X).argmax(axis=1)]
+'''
+
+_SCALING = ("used", "arcsinh", "centre", "spread", "shift", "scale")
+_WEIGHTS = ("W", "offset", "linear", "cosine", "sine")
+
+
+def write_numpy_module(
+    estimator: Any, path: str | PathLike[str], max_draws: int | None = None
+) -> tuple[Path, Path]:
+    """Write ``NAME.py`` with a function ``predict`` and ``NAME.npz`` with its arrays.
+
+    The Python file imports NumPy only, so it can serve predictions where this package is not
+    installed; classifiers also get ``predict_proba``. max_draws as in :func:`point_model`.
+    Returns both paths.
+    """
+    path = Path(path)
+    if path.suffix != ".py" or not re.fullmatch(r"[A-Za-z_]\w*", path.stem):
+        raise ValueError(
+            f"{path.name!r} cannot be imported; use letters, digits and underscores, then .py."
+        )
+    point = point_model(estimator, max_draws)
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", [])]
+    classifier = point.order is not None
+    arrays = {name: getattr(point, name) for name in (*_SCALING, *_WEIGHTS)}
+    if classifier:
+        labels = np.asarray(point.classes)
+        if labels.dtype == object:
+            labels = np.array([str(label) for label in labels])
+        arrays |= {"order": point.order, "classes": labels, "tasks": point.tasks}
+    beside = path.with_suffix(".npz")
+    np.savez_compressed(beside, **arrays)
+    call = "predict(X) and predict_proba(X)" if classifier else "predict(X)"
+    text = _HEAD.format(
+        what=f"A {type(estimator).__name__} for serving",
+        version=__version__,
+        arrays=beside.name,
+        usage=f"{call} take a table of {len(point.used)} inputs.",
+    ) + _SCALED.format(names=", ".join(names).replace('"', "'") or "of training")
+    path.write_text(text + (_CLASSIFICATION if classifier else _REGRESSION), encoding="utf-8")
+    return path, beside

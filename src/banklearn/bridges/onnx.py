@@ -1,0 +1,115 @@
+"""A model as an ONNX graph: elementary operations in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from banklearn.bridges.point import PointModel, point_model
+
+#: Operators of this version are known to every runtime of recent years.
+OPSET = 17
+
+
+class Graph:
+    """Nodes and constants, added one after another; each call names what it made."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, values: Any, dtype: Any = np.float64) -> str:
+        """A constant tensor."""
+        from onnx import numpy_helper
+
+        name = f"c{len(self.constants)}"
+        array = np.ascontiguousarray(values, dtype=dtype)
+        self.constants.append(numpy_helper.from_array(array, name))
+        return name
+
+    def __call__(
+        self, operator: str, *inputs: str, output: str | None = None, **options: Any
+    ) -> str:
+        """An operation."""
+        from onnx import helper
+
+        name = output or f"n{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [name], **options))
+        return name
+
+
+def to_onnx(estimator: Any, max_draws: int | None = 16) -> Any:
+    """An ONNX model (``onnx.ModelProto``) with the predictions of a fitted estimator.
+
+    Input ``X`` (n, d), double; output ``y`` (n,), the mean, or ``probabilities`` (n, C) in the
+    order of ``classes_`` (which are in the model's metadata). max_draws as in
+    :func:`point_model`.
+    """
+    import json
+
+    from onnx import TensorProto, checker, helper
+
+    point = point_model(estimator, max_draws)
+    g = Graph()
+    f = _latent(g, point)
+    if point.order is None:
+        g(
+            "Squeeze",
+            g("ReduceMean", f, axes=[0], keepdims=0),
+            g.constant([1], np.int64),
+            output="y",
+        )
+        out = helper.make_tensor_value_info("y", TensorProto.DOUBLE, ["n"])
+    else:
+        _probabilities(g, f, point)
+        out = helper.make_tensor_value_info(
+            "probabilities", TensorProto.DOUBLE, ["n", len(point.classes)]
+        )
+    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", len(point.used)])
+    graph = helper.make_graph(g.nodes, "banklearn", [X], [out], g.constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+    model.ir_version = 8  # that of opset 17; newer numbers are refused by older runtimes
+    if point.classes is not None:
+        labels = json.dumps([str(label) for label in point.classes])
+        helper.set_model_props(model, {"classes": labels})
+    checker.check_model(model)
+    return model
+
+
+def _latent(g: Graph, point: PointModel) -> str:
+    """f of every draw, (S, n, q)."""
+    v = g("Gather", "X", g.constant(np.flatnonzero(point.used), np.int64), axis=1)
+    if point.arcsinh:
+        z = g("Div", g("Sub", v, g.constant(point.centre)), g.constant(point.spread))
+        # Runtimes have Asinh in single precision only: sign(z) log(|z| + sqrt(z^2 + 1)).
+        size = g("Abs", z)
+        root = g("Sqrt", g("Add", g("Mul", z, z), g.constant(1.0)))
+        v = g("Mul", g("Sign", z), g("Log", g("Add", size, root)))
+    v = g("Div", g("Sub", v, g.constant(point.shift)), g.constant(point.scale))
+    v = g("Unsqueeze", v, g.constant([0], np.int64))
+    angle = g("MatMul", v, g.constant(point.W.transpose(0, 2, 1)))
+    f = g("Add", g("MatMul", v, g.constant(point.linear)), g.constant(point.offset[:, None, :]))
+    # The same holds for Cos: cos(a) = sin(a + pi/2).
+    cos = g("Sin", g("Add", angle, g.constant(np.pi / 2)))
+    f = g("Add", f, g("MatMul", cos, g.constant(point.cosine)))
+    return g("Add", f, g("MatMul", g("Sin", angle), g.constant(point.sine)))
+
+
+def _probabilities(g: Graph, f: str, point: PointModel) -> None:
+    """Class probabilities: log p_c = log s(f_c) + sum_{t < c} log s(-f_t), with s the logistic."""
+    T = point.tasks
+    f = g("Reshape", f, g.constant([len(point.W), -1, point.offset.shape[1] // T, T], np.int64))
+    up = g("Neg", _softplus(g, g("Neg", f)))
+    down = g("Neg", _softplus(g, f))
+    own = np.eye(T, T + 1)
+    earlier = np.triu(np.ones((T, T + 1)), 1)
+    log_p = g("Add", g("MatMul", up, g.constant(own)), g("MatMul", down, g.constant(earlier)))
+    stick = g("ReduceMean", g("Exp", log_p), axes=[0, 2], keepdims=0)
+    g("Gather", stick, g.constant(point.order, np.int64), axis=1, output="probabilities")
+
+
+def _softplus(g: Graph, x: str) -> str:
+    """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), without overflow."""
+    tail = g("Log", g("Add", g("Exp", g("Neg", g("Abs", x))), g.constant(1.0)))
+    return g("Add", g("Max", x, g.constant(0.0)), tail)

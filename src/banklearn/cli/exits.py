@@ -1,0 +1,78 @@
+"""Exit codes, and the sentence on the way out."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+OK, UNEXPECTED, USAGE, DATA, MODEL, PACKAGE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+EXIT_CODES = {
+    OK: "done",
+    UNEXPECTED: "a failure that should not be",
+    USAGE: "wrong options",
+    DATA: "the data cannot be used",
+    MODEL: "the model file cannot be used",
+    PACKAGE: "an optional package is missing",
+    INTERRUPTED: "interrupted (what was fitted until then is saved)",
+}
+
+
+class RefusedError(Exception):
+    """An end with a sentence and an exit code."""
+
+    def __init__(self, sentence: str, code: int) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command whose foreseen failures end in one sentence and their exit code.
+
+    BANKLEARN_TRACEBACK=1 shows where they came from.
+    """
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except (typer.Exit, typer.Abort):
+            raise
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            code = code_of(error)
+            if code == UNEXPECTED or os.environ.get("BANKLEARN_TRACEBACK"):
+                raise
+            from banklearn.cli.say import console
+
+            console().print(f"[bold red]bank:[/] {_escaped(str(error))}", soft_wrap=True)
+            raise typer.Exit(code) from None
+
+    return run
+
+
+def code_of(error: Exception) -> int:
+    """The exit code that stands for an error."""
+    from banklearn.storage.errors import StoredFileError
+    from banklearn.tables import TableError
+
+    if isinstance(error, RefusedError):
+        return error.code
+    if isinstance(error, TableError):
+        return DATA
+    if isinstance(error, StoredFileError):
+        return MODEL
+    if isinstance(error, ModuleNotFoundError):
+        return PACKAGE
+    return UNEXPECTED
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,66 @@
+"""Model files of the command line: the estimator and, beside it, how its table was used."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from banklearn.cli.exits import MODEL, RefusedError
+from banklearn.tables import TablePlan
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the command line stores beside the estimator."""
+
+    plan: TablePlan
+    source: str
+    digest: str
+    holdout: float
+    seed: int
+    rows: int
+    held_out: int
+    scores: dict[str, float] | None
+    notes: list[str]
+    unusable: list[str]
+    warnings: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        scores: dict[str, float | None] | None = None
+        if self.scores is not None:
+            scores = {k: v if math.isfinite(v) else None for k, v in self.scores.items()}
+        return {**fields, "plan": self.plan.to_json(), "scores": scores}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Record:
+        """The record that to_json wrote."""
+        scores = data["scores"] and {
+            name: math.nan if value is None else value for name, value in data["scores"].items()
+        }
+        return cls(**{**data, "plan": TablePlan.from_json(data["plan"]), "scores": scores})
+
+
+def save(model: Any, path: Path, record: Record) -> None:
+    """Write model and record into one file."""
+    model.save(path, extra={"table": record.to_json()})
+
+
+def load(path: Path) -> tuple[Any, Record]:
+    """Estimator and record of a model file."""
+    from banklearn import load_model
+
+    if not path.exists():
+        raise RefusedError(f"{path} does not exist; bank fit writes model files.", MODEL)
+    model = load_model(path)
+    extra = getattr(model, "extra_", {})
+    if "table" not in extra:
+        raise RefusedError(
+            f"{path} holds a model without a table: it was saved from Python, where inputs come as "
+            "numbers. Load it there with banklearn.load_model.",
+            MODEL,
+        )
+    return model, Record.from_json(extra["table"])

@@ -1,0 +1,62 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from banklearn.tables import ReadOptions
+
+Data = Annotated[
+    Path, typer.Argument(help="The table: CSV or TSV (also compressed), Parquet or Feather.")
+]
+Model = Annotated[Path, typer.Argument(help="A model file that bank fit wrote.")]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="What separates columns, if it is not recognised; 'tab' for a tab."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of a text file, if it is not recognised.")
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(help="A further word that means a missing value; may be given several times."),
+]
+SkipBadRows = Annotated[
+    bool,
+    typer.Option(help="Leave out, and list, rows that are not as wide as the header."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+TaskOption = Annotated[
+    Literal["auto", "regression", "classification"],
+    typer.Option(help="What the target is; auto: text and two values are classes."),
+]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="A column to leave out; may be given several times.")
+]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(help="A column to treat as text whatever it looks like; several times."),
+]
+Encode = Annotated[
+    Literal["auto", "one-hot", "target"],
+    typer.Option(help="How text becomes numbers; auto: one-hot up to 12 levels."),
+]
+
+
+def read_options(
+    separator: str | None, encoding: str | None, missing: list[str] | None, skip: bool
+) -> ReadOptions:
+    """The options of reading, from what was typed."""
+    symbol = {"tab": "\t", r"\t": "\t", "space": " "}.get(separator or "", separator)
+    if encoding is not None:
+        import codecs
+
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise typer.BadParameter(f"{encoding!r} is not an encoding that is known.") from None
+    return ReadOptions(symbol, encoding, tuple(missing or ()), skip)

@@ -1,0 +1,87 @@
+"""``bank predict``: predictions of a stored model for the rows of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from banklearn.cli import options as use
+
+
+def predict(
+    model: use.Model,
+    data: use.Data,
+    out: Annotated[Path, typer.Option(help="Where to write: .parquet, .feather, .csv or .csv.gz.")],
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Also give intervals that hold this share, such as 0.95."),
+    ] = None,
+    unseen: Annotated[
+        Literal["refuse", "ignore"],
+        typer.Option(help="What to do about text that no training row had."),
+    ] = "refuse",
+    separator: use.Separator = None,
+    encoding: use.Encoding = None,
+    missing: use.Missing = None,
+    skip_bad_rows: use.SkipBadRows = False,
+    json: use.Json = False,
+) -> None:
+    """Predict the target of each row of a table.
+
+    The output has the number of each row (and its line, for text files), the prediction and, if
+    asked for, its interval; for classes the probability of each. If the table has the target
+    too, the predictions are scored.
+
+    $ bank predict flats.bank flats.csv --out predictions.parquet --interval 0.95
+    """
+    if interval is not None and not 0 < interval < 1:
+        raise typer.BadParameter("it must lie between 0 and 1", param_hint="--interval")
+    from banklearn.cli import say
+    from banklearn.cli.files import load
+    from banklearn.cli.predictions import check_format, prediction_columns, write
+    from banklearn.cli.scoring import scores
+    from banklearn.tables import read
+
+    check_format(out)
+    estimator, record = load(model)
+    words = [*record.plan.missing, *(missing or [])]
+    table = read(data, use.read_options(separator, encoding, words, skip_bad_rows))
+    X, notes = record.plan.apply(table, unseen)
+    say.notes([*table.notes, *notes])
+    say.warn(table.unusable)
+    columns = prediction_columns(estimator, X, table, record.plan.target, interval)
+    write(out, columns)
+    result = None
+    target = record.plan.target
+    if target.name in table.columns:
+        y, rows = target.values(table)
+        if len(rows):
+            result = scores(estimator, X[rows], y, y)
+            say.notes([_scored(result, len(rows), target.name)], "bold green")
+    say.notes([f"Wrote {len(X)} predictions to {out}."], "bold green")
+    if json:
+        say.as_json(
+            {
+                "command": "predict",
+                "predictions": str(out),
+                "rows": len(X),
+                "columns": list(columns),
+                "scores": result,
+                "notes": [*table.notes, *notes],
+                "unusable": list(table.unusable),
+            }
+        )
+
+
+def _scored(result: dict[str, float], rows: int, name: str) -> str:
+    found = (
+        f"mean squared error {result['mse']:.4g}"
+        if "mse" in result
+        else f"{100 * result['error']:.1f} % classified wrongly"
+    )
+    return (
+        f"The table has {name!r} too: {found} on {rows} rows. If the model was fitted on them, "
+        "this says little."
+    )

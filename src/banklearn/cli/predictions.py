@@ -1,0 +1,77 @@
+"""Predictions as a table with one row per row, and its writing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+from pyarrow import csv, feather, parquet
+
+from banklearn.tables import Table
+from banklearn.tables.targets import TargetPlan
+
+FORMATS = (".parquet", ".feather", ".csv", ".csv.gz")
+
+
+def check_format(out: Path) -> str:
+    """The suffix that decides the format; others are refused before any work is done."""
+    for suffix in FORMATS:
+        if out.name.lower().endswith(suffix):
+            return suffix
+    raise typer.BadParameter(
+        f"{out.name} should end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.", param_hint="--out"
+    )
+
+
+def prediction_columns(
+    model: Any, X: Any, table: Table, target: TargetPlan, interval: float | None
+) -> dict[str, Any]:
+    """Columns of the output by name."""
+    columns: dict[str, Any] = {"row": np.arange(1, len(X) + 1)}
+    if table.unit == "line":
+        columns["line"] = table.numbers
+    if target.task == "regression":
+        columns[target.name] = model.predict(X)
+        if interval is not None:
+            columns["lower"], columns["upper"] = model.predict_interval(X, interval)
+        return columns
+    p = model.predict_proba(X)
+    classes = model.classes_
+    columns[target.name] = _labels(classes)[p.argmax(axis=1)]
+    bounds = None if interval is None else model.predict_proba_interval(X, interval)
+    for i, label in enumerate(classes):
+        columns[f"P({label})"] = p[:, i]
+        if bounds is not None:
+            columns[f"P({label}) lower"] = bounds[0][:, i]
+            columns[f"P({label}) upper"] = bounds[1][:, i]
+    return columns
+
+
+def _labels(classes: Any) -> Any:
+    """Labels as the whole numbers that they are, or as words."""
+    words = [str(label) for label in classes]
+    if all(word.lstrip("-").isdigit() and str(int(word)) == word for word in words):
+        return np.array([int(word) for word in words])
+    return np.array(words)
+
+
+def write(out: Path, columns: dict[str, Any]) -> None:
+    """Write a table in the format that the name says."""
+    suffix = check_format(out)
+    arrays = {
+        name: pa.array(values.tolist() if values.dtype.kind == "U" else values)
+        for name, values in columns.items()
+    }
+    table = pa.table(arrays)
+    if suffix == ".parquet":
+        parquet.write_table(table, out)
+    elif suffix == ".feather":
+        feather.write_feather(table, str(out))
+    else:
+        with pa.output_stream(
+            str(out), compression="gzip" if suffix == ".csv.gz" else None
+        ) as stream:
+            csv.write_csv(table, stream)

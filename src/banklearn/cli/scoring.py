@@ -1,0 +1,60 @@
+"""How good predictions are, as a dictionary of numbers: the same scores in every command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from banklearn.report.scores import bank_scores, rival_scores
+
+#: Coverage at which intervals are judged.
+INTERVAL = 0.95
+
+
+def scores(model: Any, X: Any, y: Any, reference: Any) -> dict[str, float]:
+    """Scores of a fitted model on rows that it has not seen.
+
+    reference is the training target, whose mean or commonest class is the least one can do.
+    """
+    if hasattr(model, "classes_"):
+        return _classes(model, X, y, reference)
+    return _numbers(model, X, y, reference)
+
+
+def _numbers(model: Any, X: Any, y: Any, reference: Any) -> dict[str, float]:
+    score = bank_scores if hasattr(model, "predict_interval") else rival_scores
+    return {
+        **score(model, X, y, INTERVAL),
+        "trivial_mse": float(np.mean((y - np.mean(reference)) ** 2)),
+    }
+
+
+def _classes(model: Any, X: Any, y: Any, reference: Any) -> dict[str, float]:
+    p = model.predict_proba(X)
+    position = {label: i for i, label in enumerate(model.classes_.tolist())}
+    codes = np.array([position.get(label, -1) for label in np.asarray(y).tolist()])
+    chosen = np.where(codes >= 0, p[np.arange(len(p)), np.maximum(codes, 0)], 0.0)
+    labels, counts = np.unique(reference, return_counts=True)
+    return {
+        "error": float(np.mean(p.argmax(axis=1) != codes)),
+        "log_loss": float(-np.mean(np.log(np.maximum(chosen, np.finfo(float).tiny)))),
+        "trivial_error": float(np.mean(np.asarray(y) != labels[counts.argmax()])),
+    }
+
+
+def in_words(found: dict[str, float], rows: int) -> list[str]:
+    """Scores as sentences."""
+    if "mse" in found:
+        return [
+            f"On {rows} rows kept out of the fit: {100 * found['r2']:.1f} % of the variance "
+            f"explained (mean squared error {found['mse']:.4g}, of the mean alone "
+            f"{found['trivial_mse']:.4g}).",
+            f"{100 * found['coverage']:.1f} % of them lie in their {100 * INTERVAL:.0f} % "
+            f"interval; mean log density {found['log_density']:.3f}.",
+        ]
+    return [
+        f"On {rows} rows kept out of the fit: {100 * found['error']:.1f} % classified wrongly "
+        f"({100 * found['trivial_error']:.1f} % by always saying the commonest class); mean log "
+        f"loss {found['log_loss']:.3f}."
+    ]

@@ -1,0 +1,190 @@
+"""What crosses over to another tool keeps its values."""
+
+import importlib.util
+import subprocess
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+
+from banklearn import BankClassifier
+from banklearn.bridges import point_model, to_arviz, to_gpytorch, to_onnx, write_numpy_module
+from fitted import one_input, three_inputs, two_classes
+
+
+@cache
+def three_classes():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((150, 3)) * [1.0, 5.0, 0.0]
+    y = np.array(["b", "a", "c"])[np.digitize(X[:, 0], [-0.4, 0.6])]
+    return BankClassifier(8, n_warmup=8, n_draws=4, thin=1, random_state=0).fit(X, y), X
+
+
+MODELS = {
+    "one input": lambda: (one_input().model, one_input().X_test),
+    "standard": lambda: (three_inputs().model, three_inputs().X_test),
+    "arcsinh": lambda: (three_inputs("arcsinh").model, three_inputs("arcsinh").X_test),
+    "two classes": lambda: (two_classes().model, two_classes().X_test),
+    "three classes": three_classes,
+}
+
+
+def expected(model, X):
+    return model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_point_model_predicts_the_same(name):
+    model, X = MODELS[name]()
+    np.testing.assert_allclose(point_model(model)(X), expected(model, X), rtol=1e-9, atol=1e-12)
+    few = point_model(model, max_draws=2)
+    assert len(few.W) == 2
+    assert few(X).shape == expected(model, X).shape
+    with pytest.raises(ValueError, match="max_draws must be at least 1"):
+        point_model(model, max_draws=0)
+
+
+@pytest.mark.parametrize("trend", ["none", "constant", "linear"])
+def test_every_trend_is_kept(trend):
+    fitted = three_inputs()
+    model = type(fitted.model)(
+        8, trend=trend, n_warmup=3, n_draws=2, n_chains=1, random_state=0
+    ).fit(fitted.X_test, fitted.y_test)
+    np.testing.assert_allclose(
+        point_model(model)(fitted.X_test), model.predict(fitted.X_test), rtol=1e-9
+    )
+
+
+ALONE = """
+import sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+import served
+X = np.load({rows!r})
+out = served.predict_proba(X) if {proba} else served.predict(X)
+np.save({out!r}, out)
+loaded = {{name.split(".")[0] for name in sys.modules}}
+assert not loaded & {{"banklearn", "sklearn", "scipy", "numba"}}, loaded
+"""
+
+
+@pytest.mark.parametrize("name", ["arcsinh", "three classes"])
+def test_the_numpy_module_runs_alone(name, tmp_path):
+    model, X = MODELS[name]()
+    write_numpy_module(model, tmp_path / "served.py")
+    np.save(tmp_path / "rows.npy", X)
+    code = ALONE.format(
+        folder=str(tmp_path),
+        rows=str(tmp_path / "rows.npy"),
+        out=str(tmp_path / "out.npy"),
+        proba=hasattr(model, "classes_"),
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    out = np.load(tmp_path / "out.npy")
+    np.testing.assert_allclose(out, expected(model, X), rtol=1e-9, atol=1e-12)
+
+
+def test_a_name_that_cannot_be_imported_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="cannot be imported"):
+        write_numpy_module(one_input().model, tmp_path / "my model.py")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_onnx_predicts_the_same(name):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    model, X = MODELS[name]()
+    session = runtime.InferenceSession(to_onnx(model, max_draws=None).SerializeToString())
+    (out,) = session.run(None, {"X": np.asarray(X, dtype=np.float64)})
+    np.testing.assert_allclose(out, expected(model, X), rtol=1e-9, atol=1e-12)
+
+
+def rows(model, n=40):
+    rng = np.random.default_rng(7)
+    X = np.zeros((n, len(model.input_scaling_.used)))
+    X[:, model.input_scaling_.used] = rng.standard_normal((n, model.input_scaling_.used.sum()))
+    return 3.0 * X
+
+
+@pytest.mark.parametrize("name", ["one input", "standard"])
+@pytest.mark.parametrize("draw", [None, 3])
+def test_the_gpytorch_kernel_has_our_values(name, draw):
+    pytest.importorskip("gpytorch", reason="gpytorch is not installed")
+    import torch
+    from gpytorch.kernels import SpectralMixtureKernel
+
+    model, _ = MODELS[name]()
+    ours = model.kernel_
+    A, B = rows(model), rows(model)[::-1][:17].copy()
+    lags = (A[:, None] - B[None]).reshape(-1, A.shape[1])
+    curves = ours.curves(lags)
+    values = curves.mean(axis=0) if draw is None else curves[draw]
+    theirs = to_gpytorch(ours, draw)
+    assert isinstance(theirs, SpectralMixtureKernel) == (name == "one input")
+    K = theirs(torch.as_tensor(A), torch.as_tensor(B)).to_dense().detach().numpy()
+    np.testing.assert_allclose(K, values.reshape(K.shape), atol=1e-6)
+    diagonal = theirs(torch.as_tensor(A), diag=True).detach().numpy()
+    np.testing.assert_allclose(diagonal, 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["one input", "standard"])
+def test_the_gpytorch_kernel_can_be_trained_on(name):
+    gpytorch = pytest.importorskip("gpytorch", reason="gpytorch is not installed")
+    import torch
+
+    model, X = MODELS[name]()
+    X = torch.as_tensor(np.asarray(X))
+    y = torch.sin(X[:, 0])
+
+    class GP(gpytorch.models.ExactGP):
+        def __init__(self, likelihood):
+            super().__init__(X, y, likelihood)
+            self.mean_module = gpytorch.means.ConstantMean()
+            self.covar_module = gpytorch.kernels.ScaleKernel(to_gpytorch(model.kernel_, 0))
+
+        def forward(self, x):
+            return gpytorch.distributions.MultivariateNormal(
+                self.mean_module(x), self.covar_module(x)
+            )
+
+    likelihood = gpytorch.likelihoods.GaussianLikelihood()
+    gp = GP(likelihood).double()
+    gp.train()
+    objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood.double(), gp)
+    optimiser = torch.optim.Adam(gp.parameters(), lr=0.02)
+    losses = []
+    for _ in range(15):
+        optimiser.zero_grad()
+        loss = -objective(gp(X), y)
+        loss.backward()
+        optimiser.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("gpytorch"), reason="gpytorch is not installed")
+def test_a_kernel_on_transformed_inputs_does_not_go_to_gpytorch():
+    with pytest.raises(ValueError, match="arcsinh"):
+        to_gpytorch(three_inputs("arcsinh").model.kernel_)
+
+
+@pytest.mark.parametrize("name", ["standard", "two classes"])
+@pytest.mark.filterwarnings("ignore")  # ArviZ announces its own next version
+def test_arviz_summarises_the_draws(name):
+    arviz = pytest.importorskip("arviz", reason="ArviZ is not installed")
+    model, _ = MODELS[name]()
+    data = to_arviz(model)
+    posterior = data["posterior"]
+    assert posterior["kernel"].dims == ("chain", "draw", "input")
+    used = np.flatnonzero(model.input_scaling_.used)
+    assert posterior["input"].values.tolist() == [f"x{i}" for i in used]
+    lam = np.array([[d.lam for d in model.draws_ if d.chain == c] for c in (0, 1)])
+    np.testing.assert_array_equal(posterior["lam"].values, lam)
+    if name == "standard":
+        scale = model.target_scaling_.scale
+        noise = scale * np.sqrt(model.draws_[0].noise)
+        assert posterior["noise_std"].values[0, 0] == pytest.approx(noise)
+    table = arviz.summary(data)
+    assert {"alpha", "lam", "components"} <= set(table.index)
+    assert "r_hat" in table.columns

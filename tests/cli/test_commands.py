@@ -1,0 +1,318 @@
+"""The command line: a table in, a model, predictions and a report out."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from banklearn import __version__, load_model
+from banklearn.cli.app import COMMANDS, app, register
+from banklearn.cli.durations import seconds
+from banklearn.cli.exits import EXIT_CODES
+from banklearn.datasets.flats import write_flats
+from banklearn.tables import TablePlan, read
+
+QUICK = ("--frequencies", "8", "--warmup", "6", "--draws", "4", "--max-time", "none", "--quiet")
+
+
+def bank(*words, code=0):
+    result = CliRunner().invoke(app, [str(word) for word in words], prog_name="bank")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def flats(tmp_path_factory):
+    """A folder with a table, a model fitted to it, and what the fit said."""
+    folder = tmp_path_factory.mktemp("flats")
+    write_flats(folder / "flats.csv")
+    result = bank(
+        "fit", folder / "flats.csv", "--target", "price", "--out", folder / "flats.bank",
+        "--report", folder / "flats.html", "--json", *QUICK,
+    )  # fmt: skip
+    return folder, result
+
+
+def test_the_version():
+    assert bank("--version").stdout == f"banklearn {__version__}\n"
+
+
+def test_fit_writes_a_model_and_a_report_and_says_what_it_did(flats):
+    folder, result = flats
+    found = json.loads(result.stdout)
+    assert found["command"] == "fit"
+    assert found["rows"] == 319
+    assert found["held_out"] == 80
+    assert found["scores"]["r2"] > 0.5
+    assert found["unusable"] == [
+        "1 row without a value in 'price', the target, not used: line 125."
+    ]
+    assert "left out: constant, always 'EUR'" in result.stderr
+    assert "Column 'floor': 15 missing values replaced by the training median." in result.stderr
+    assert "<html" in (folder / "flats.html").read_text(encoding="utf-8")
+    assert not (folder / "flats.bank.checkpoint").exists()
+
+
+def test_the_model_file_holds_model_and_plan(flats):
+    folder, _ = flats
+    model = load_model(folder / "flats.bank")
+    plan = TablePlan.from_json(model.extra_["table"]["plan"])
+    X, _ = plan.apply(read(folder / "flats.csv"))
+    assert X.shape == (400, model.n_features_in_)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_predict_writes_one_row_per_row(flats, tmp_path):
+    folder, _ = flats
+    out = tmp_path / "predictions.parquet"
+    found = json.loads(
+        bank(
+            "predict", folder / "flats.bank", folder / "flats.csv", "--out", out, "--interval",
+            "0.9", "--json",
+        ).stdout
+    )  # fmt: skip
+    table = pq.read_table(out).to_pydict()
+    assert list(table) == ["row", "line", "price", "lower", "upper"] == found["columns"]
+    assert table["line"][:2] == [2, 3]
+    assert len(table["row"]) == 400
+    assert (np.array(table["lower"]) < np.array(table["price"])).all()
+    assert (np.array(table["price"]) < np.array(table["upper"])).all()
+    model = load_model(folder / "flats.bank")
+    plan = TablePlan.from_json(model.extra_["table"]["plan"])
+    X, _ = plan.apply(read(folder / "flats.csv"))
+    np.testing.assert_allclose(table["price"], model.predict(X))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".feather"])
+def test_every_format_is_written_and_read_again(suffix, flats, tmp_path):
+    folder, _ = flats
+    out = tmp_path / f"predictions{suffix}"
+    bank("predict", folder / "flats.bank", folder / "flats.csv", "--out", out)
+    assert read(out).names == ["row", "line", "price"]
+    assert read(out).n_rows == 400
+
+
+def test_predict_needs_no_target_and_no_unused_column(flats, tmp_path):
+    folder, _ = flats
+    new = tmp_path / "new.tsv"
+    new.write_text("district\tarea\tsold\theating\tfloor\nHill\t80\t2022-05-01\tgas\t2\n")
+    bank("predict", folder / "flats.bank", new, "--out", tmp_path / "p.csv")
+    assert read(tmp_path / "p.csv").n_rows == 1
+
+
+def test_predict_refuses_what_the_model_does_not_know(flats, tmp_path):
+    folder, _ = flats
+    new = tmp_path / "new.csv"
+    new.write_text("sold,district,area,floor,heating\n2022-05-01,Moon,80,2,gas\n")
+    words = ("predict", folder / "flats.bank", new, "--out", tmp_path / "p.csv")
+    result = bank(*words, code=3)
+    assert "line 2, column 'district': 'Moon' did not occur" in result.stderr
+    assert not (tmp_path / "p.csv").exists()
+    result = bank(*words, "--unseen", "ignore")
+    assert "treated as unknown" in result.stderr
+    new.write_text("sold,district,area\n2022-05-01,Hill,80\n")
+    assert "lacks 'floor', 'heating'" in bank(*words, code=3).stderr
+
+
+def test_inspect_says_what_the_file_holds(flats):
+    folder, _ = flats
+    printed = bank("inspect", folder / "flats.bank").stdout
+    assert "regression of 'price'" in printed
+    assert "one-hot" in printed
+    found = json.loads(bank("inspect", folder / "flats.bank", "--json").stdout)
+    assert found["estimator"] == "BankRegressor"
+    assert [chain["draws"] for chain in found["chains"]] == [4, 4]
+    assert found["plan"]["target"]["name"] == "price"
+
+
+def test_report_judges_by_the_rows_kept_out(flats, tmp_path):
+    folder, _ = flats
+    out = tmp_path / "report.html"
+    words = ("report", folder / "flats.bank")
+    found = json.loads(bank(*words, folder / "flats.csv", "--out", out, "--json").stdout)
+    assert found["fitted_file"] is True
+    assert "On 80 rows kept out of the fit" in out.read_text(encoding="utf-8")
+    other = tmp_path / "other.csv"
+    write_flats(other, seed=5, rows=60)
+    found = json.loads(bank(*words, other, "--out", out, "--json").stdout)
+    assert found["fitted_file"] is False
+    assert "On 60 rows" in out.read_text(encoding="utf-8")
+
+
+def test_compare_puts_all_methods_into_one_table(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((150, 2))
+    labels = np.where(x[:, 0] ** 2 + 0.3 * x[:, 1] > 0.5, "out", "in")
+    data = tmp_path / "classes.csv"
+    rows = [f"{a},{b},{label}" for (a, b), label in zip(x, labels, strict=True)]
+    data.write_text("a,b,where\n" + "\n".join(rows))
+    result = bank(
+        "compare", data, "--target", "where", "--folds", "2", "--frequencies", "8", "--max-time",
+        "3s", "--json",
+    )  # fmt: skip
+    found = json.loads(result.stdout)
+    assert list(found["methods"]) == ["linear", "boosting", "RKS", "BaNK"]
+    assert all(len(each) == 2 for each in found["methods"].values())
+    for name in found["methods"]:
+        assert name in result.stderr
+    error = {n: np.mean([f["error"] for f in each]) for n, each in found["methods"].items()}
+    assert error["BaNK"] < error["linear"]
+
+
+def test_a_fit_that_was_killed_is_not_given_up_unasked(tmp_path):
+    write_flats(tmp_path / "flats.csv")
+    folder = tmp_path / "m.bank.checkpoint"
+    folder.mkdir()
+    (folder / "chain-0000.bank").write_bytes(b"")
+    words = ("fit", tmp_path / "flats.csv", "--target", "price", "--out", tmp_path / "m.bank")
+    assert "did not come to its end" in bank(*words, *QUICK, code=2).stderr
+    (tmp_path / "m.bank").write_bytes(b"")
+    bank(*words, *QUICK)
+    assert "nothing to go on from" in bank(*words, *QUICK, "--resume", code=2).stderr
+
+
+def test_a_classifier_from_end_to_end(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(120)
+    labels = np.array(["low", "middle", "high"])[np.digitize(x, [-0.5, 0.5])]
+    data = tmp_path / "data.csv"
+    data.write_text("x,label\n" + "\n".join(f"{a},{b}" for a, b in zip(x, labels, strict=True)))
+    model, out = tmp_path / "m.bank", tmp_path / "p.parquet"
+    bank("fit", data, "--target", "label", "--out", model, *QUICK)
+    bank("predict", model, data, "--out", out, "--interval", "0.9")
+    table = pq.read_table(out).to_pydict()
+    p = np.column_stack([table[f"P({c})"] for c in ("high", "low", "middle")])
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert np.mean(np.array(table["label"]) == labels) > 0.6
+    assert (np.array(table["P(low) lower"]) <= np.array(table["P(low) upper"])).all()
+
+
+def test_labels_that_are_numbers_come_back_as_numbers(tmp_path):
+    data, model, out = (tmp_path / name for name in ("d.csv", "m.bank", "p.parquet"))
+    data.write_text("x,y\n" + "\n".join(f"{i},{i // 20 % 2}" for i in range(60)))
+    bank("fit", data, "--target", "y", "--out", model, "--holdout", "0", *QUICK)
+    bank("predict", model, data, "--out", out)
+    assert set(pq.read_table(out)["y"].to_pylist()) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["fit", "none.csv", "--target", "y", "--out", "m.bank"], 3, "does not exist"),
+        (["fit", "flats.csv", "--target", "prize", "--out", "m.bank"], 3, "mean 'price'?"),
+        (["fit", "flats.csv", "--target", "price"], 2, "--out"),
+        (["fit", "flats.csv", "--target", "price", "--out", "no/m.bank"], 2, "does not exist"),
+        (["fit", "flats.csv", "--target", "price", "--out", "m", "--max-time", "long"], 2, "90s"),
+        (["predict", "none.bank", "flats.csv", "--out", "p.csv"], 4, "does not exist"),
+        (["predict", "flats.csv", "flats.csv", "--out", "p.csv"], 4, "not a file of banklearn"),
+        (["predict", "flats.bank", "flats.csv", "--out", "p.xls"], 2, "should end in"),
+        (["predict", "flats.bank", "flats.csv", "--out", "p.csv", "--interval", "2"], 2, "between"),
+        (["fit", "flats.csv", "--target", "price", "--out", "m", "--encoding", "x"], 2, "encoding"),
+    ],
+)
+def test_failures_end_in_a_sentence_and_their_code(words, code, sentence, flats, monkeypatch):
+    monkeypatch.chdir(flats[0])
+    result = bank(*words, code=code)
+    assert sentence in " ".join(result.stderr.replace("│", " ").split())
+    assert "Traceback" not in result.stderr
+
+
+def test_a_model_saved_from_python_is_told_apart(tmp_path):
+    from fitted import one_input
+
+    one_input().model.save(tmp_path / "plain.bank")
+    assert "saved from Python" in bank("inspect", tmp_path / "plain.bank", code=4).stderr
+
+
+def test_an_ended_fit_goes_on(tmp_path):
+    write_flats(tmp_path / "flats.csv")
+    words = (
+        "fit", tmp_path / "flats.csv", "--target", "price", "--out", tmp_path / "m.bank",
+        "--frequencies", "16", "--warmup", "20", "--draws", "400", "--quiet", "--json",
+    )  # fmt: skip
+    first = bank(*words, "--max-time", "1s")
+    assert "Run the same command with --resume" in first.stderr
+    before = load_model(tmp_path / "m.bank").n_sweeps_
+    bank(*words, "--max-time", "2s", "--resume")
+    after = load_model(tmp_path / "m.bank").n_sweeps_
+    assert sum(after) > sum(before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
+def test_an_interrupted_fit_is_saved(tmp_path):
+    write_flats(tmp_path / "flats.csv")
+    command = [
+        sys.executable, "-m", "banklearn.cli.app", "fit", "flats.csv", "--target", "price",
+        "--out", "m.bank", "--frequencies", "16", "--draws", "100000", "--max-time", "none",
+        "--quiet", "--checkpoint-every", "0.5s",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob("m.bank.checkpoint/*")) and process.poll() is None:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "Interrupted" in said
+    assert load_model(tmp_path / "m.bank").draws_
+
+
+def examples(name):
+    printed = bank(*([name] if name else []), "--help").stdout
+    text = re.sub(r"\s+", " ", printed.replace("│", " "))
+    return [shlex.split(e) for e in re.findall(r"\$ bank (.+?)(?= \$ bank | ╭|$)", text)]
+
+
+def test_every_example_of_the_help_pages_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    ran = []
+    for name in ("", "demo", "fit", "predict", "inspect", "report", "compare"):
+        found = examples(name)
+        assert found, f"bank {name} --help has no example"
+        for words in found:
+            if words[:2] != ["demo", "--quick"]:  # tests/test_demo.py runs that one
+                bank(*words)
+            ran.append(words[0])
+    assert {*ran} == {"demo", "fit", "inspect", "predict", "report", "compare"}
+    assert Path("flats.html").stat().st_size > 10_000
+
+
+def test_the_exit_codes_are_on_the_help_page():
+    printed = " ".join(bank("--help").stdout.split())
+    for code, meaning in EXIT_CODES.items():
+        assert f"{code} {meaning}" in printed
+
+
+def test_commands_of_modules_that_are_not_there_are_passed_over():
+    assert not register("no_such_command")
+    names = {command.name for command in app.registered_commands}
+    assert {"fit", "predict", "inspect", "compare", "report", "demo"} <= names <= set(COMMANDS)
+
+
+def test_completion_is_offered(tmp_path):
+    environment = {**os.environ, "_BANK_COMPLETE": "complete_bash", "COMP_WORDS": "bank in",
+                   "COMP_CWORD": "1"}  # fmt: skip
+    code = "from banklearn.cli.app import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "inspect" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("45", 45), ("none", None)]
+)
+def test_spans_of_time(text, expected):
+    assert seconds(text) == expected

@@ -1,0 +1,93 @@
+"""scikit-learn's callbacks, where it has them."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from banklearn import BankClassifier, BankRegressor
+
+callback = pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
+
+SMALL = {"n_frequencies": 6, "n_warmup": 5, "n_draws": 4, "thin": 2, "random_state": 0}
+
+
+class Recorder:
+    """Writes down what happens; after some sweeps it may ask to stop."""
+
+    def __init__(self, stop_after=None):
+        self.events, self.stop_after = [], stop_after
+
+    def setup(self, estimator, context):
+        self.events.append(("setup", context.task_name))
+
+    def teardown(self, estimator, context):
+        self.events.append(("teardown", context.task_name))
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.task_name))
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(("end", context.task_name))
+        return self.stop_after is not None and self.count("end", "sweep") >= self.stop_after
+
+    def count(self, *event):
+        return self.events.count(event)
+
+
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 2))
+    return X, X[:, 0] + 0.1 * rng.standard_normal(50)
+
+
+@pytest.mark.parametrize("kind", [BankRegressor, BankClassifier])
+def test_a_fit_has_chains_and_a_chain_has_sweeps(kind):
+    X, y = data()
+    recorder = Recorder()
+    model = kind(**SMALL, n_chains=2).set_callbacks(recorder)
+    model.fit(X, y > 0 if kind is BankClassifier else y)
+    assert recorder.events[0] == ("setup", "fit")
+    assert recorder.events[-1] == ("teardown", "fit")
+    for name, times in (("fit", 1), ("chain", 2), ("sweep", 2 * 13)):
+        assert recorder.count("begin", name) == recorder.count("end", name) == times
+
+
+def test_the_draws_are_the_same_with_callbacks_and_without():
+    X, y = data()
+    watched = BankRegressor(**SMALL).set_callbacks(Recorder()).fit(X, y)
+    alone = BankRegressor(**SMALL).fit(X, y)
+    np.testing.assert_array_equal(watched.predict(X), alone.predict(X))
+
+
+def test_a_callback_can_end_the_fit():
+    X, y = data()
+    recorder = Recorder(stop_after=8)
+    model = BankRegressor(**{**SMALL, "n_draws": 5000}, n_chains=1).set_callbacks(recorder)
+    model.fit(X, y)
+    assert recorder.count("end", "sweep") == 8
+    assert model.n_sweeps_ == [8]
+    assert np.isfinite(model.predict(X)).all()
+    assert recorder.events[-1] == ("teardown", "fit")
+
+
+def test_a_failing_fit_tears_down():
+    recorder = Recorder()
+
+    def fail(estimator, context):
+        raise RuntimeError("full")
+
+    recorder.on_fit_task_end = fail
+    X, y = data()
+    with pytest.raises(RuntimeError, match="full"):
+        BankRegressor(**SMALL).set_callbacks(recorder).fit(X, y)
+    assert recorder.events[-1] == ("teardown", "fit")
+
+
+def test_the_progress_bar_of_scikit_learn_works_through_searches(capsys):
+    X, y = data()
+    steps = make_pipeline(StandardScaler(), BankRegressor(**SMALL))
+    search = GridSearchCV(steps, {"bankregressor__n_frequencies": [4, 6]}, cv=2)
+    search.set_callbacks(callback.ProgressBar(max_propagation_depth=None)).fit(X, y)
+    assert "BankRegressor" in capsys.readouterr().out
