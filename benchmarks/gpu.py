@@ -142,7 +142,9 @@ def accept_sizes(accept: Callable[[], Any]) -> dict[int, float]:
 
 
 #: Ways to compute, as attributes of the operations; "rows" is the engine's.
-PLAIN = {"cos_sin": "plain", "thin": False, "square_parts": 4, "rows": DEVICE_ROWS}
+PLAIN = {
+    "cos_sin": "plain", "thin": False, "square_parts": 4, "rows": DEVICE_ROWS, "lanes": 1,
+}  # fmt: skip
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "triton": {"cos_sin": "triton"},
@@ -161,6 +163,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "nvrtc, thin, cuBLAS syrk, rows x 2": {
         "cos_sin": "nvrtc", "thin": True, "square_parts": 0, "rows": 2 * DEVICE_ROWS,
     },
+    "triton, thin, 2 lanes": {"cos_sin": "triton", "thin": True, "lanes": 2},
+    "triton, thin, 3 lanes": {"cos_sin": "triton", "thin": True, "lanes": 3},
+    "triton, thin, square in 6, 2 lanes": {
+        "cos_sin": "triton", "thin": True, "square_parts": 6, "lanes": 2,
+    },
+    "triton, thin, square in 6, 3 lanes": {
+        "cos_sin": "triton", "thin": True, "square_parts": 6, "lanes": 3,
+    },
+    "triton, thin, square in 6, 4 lanes, rows / 2": {
+        "cos_sin": "triton", "thin": True, "square_parts": 6, "lanes": 4, "rows": DEVICE_ROWS // 2,
+    },
+    "triton, thin, cuBLAS syrk, 2 lanes": {
+        "cos_sin": "triton", "thin": True, "square_parts": 0, "lanes": 2,
+    },
 }  # fmt: skip
 
 
@@ -177,7 +193,7 @@ def options_at(N: int, d: int, M: int, rate: float, repeats: int = 7) -> list[di
 
     def choose(changes: dict[str, Any]) -> None:
         way = PLAIN | changes
-        engine.block_rows = way["rows"]
+        engine.block_rows, engine.n_lanes = way["rows"], way["lanes"]
         for name in ("cos_sin", "thin", "square_parts"):
             setattr(engine.ops, name, way[name])
 

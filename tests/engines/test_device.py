@@ -147,6 +147,29 @@ def test_every_way_to_sum_on_a_device_gives_the_same(trend, parts):
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize("kind", ["gaussian", "classes"])
+@pytest.mark.parametrize("lanes", [2, 3])
+def test_lanes_share_the_blocks(kind, lanes):
+    X, y, weight, likelihood, state = problem(kind, True, N=6 * BLOCK_ROWS + 5)
+    beta = None if kind == "gaussian" else np.ones((likelihood.tasks, 13))
+    memory = MemoryEngine(X, y, weight)
+    device = DeviceEngine(X, y, weight, xp=library("torch"), block_rows=BLOCK_ROWS)
+    device.n_lanes = lanes
+    results = []
+    for engine in (memory, device):
+        working = Frozen(likelihood.working(beta, STREAMS, 5))
+        gram = engine.sum(GramSum(state.W, "constant", working, likelihood.tasks))
+        solved = precision.solve(gram, state.lam, likelihood, JitterCount())
+        L = [s.L for s in solved.solutions]
+        mu_n = [s.mu_n for s in solved.solutions]
+        slope = engine.sum(GradientSum(state.W, "constant", working, L, mu_n, 0.7))
+        results.append((gram, slope))
+    assert len(device.ops.lanes(lanes)) == lanes
+    same(results[0][0], results[1][0], 1e-11)
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.torch
 def test_a_kernel_that_does_not_work_here_is_not_used():
     import torch
 

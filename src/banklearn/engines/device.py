@@ -7,6 +7,7 @@ array-api-strict. X stays on the device; row weights, targets and results travel
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ Array = NDArray[np.float64]
 
 #: Rows per block on a device: 16 cells.
 DEVICE_ROWS = 16 * BLOCK_ROWS
+#: Blocks at work at the same time on a GPU: one's cosines beside another's products.
+LANES = 2
 
 
 class ArrayOps:
@@ -66,6 +69,20 @@ class ArrayOps:
         if trend == "linear":
             parts.append(xp.astype(X.T, self.dtype) / float(np.sqrt(d)))
         return xp.concat([*parts, waves], axis=0), 1.0
+
+    def lanes(self, count: int) -> list[Any]:
+        """Operations that can go on at the same time; here one after another."""
+        return [self]
+
+    def at_work(self) -> AbstractContextManager[Any]:
+        """The context in which a lane works."""
+        return nullcontext()
+
+    def after(self, other: Any) -> None:
+        """Wait for what another lane was told to do so far."""
+
+    def join(self, lanes: list[Any]) -> None:
+        """Wait for all lanes."""
 
     def take(self, A: Any, rows: NDArray[np.intp]) -> Any:
         """Some of the columns."""
@@ -158,6 +175,7 @@ class DeviceEngine:
         else:
             self.ops = ArrayOps(xp, device, dtype)
         self.xp, self.device, self.dtype, self.block_rows = xp, device, dtype, block_rows
+        self.n_lanes = LANES
         self.y, self.weight = y.copy(), weight
         if isinstance(getattr(self.ops, "constants", None), list):
             self.ops.constants.append(self.y)
@@ -176,10 +194,26 @@ class DeviceEngine:
             yield Block(self.X[part, :], self.y[part], weight, start)
 
     def sum(self, statistic: Statistic[Any]) -> Any:
-        """Add the blocks in order."""
-        total = statistic.zero(self.ops)
-        for block in self.blocks():
-            statistic.add(self.ops, total, block)
+        """Add the blocks in order, in turn to the totals of the lanes, and these in order."""
+        n_blocks = -(-len(self.y) // self.block_rows)
+        lanes = self.ops.lanes(max(1, min(self.n_lanes, n_blocks // 2)))
+        totals: list[list[Any]] = []
+        for i, block in enumerate(self.blocks()):
+            lane = lanes[i % len(lanes)]
+            with lane.at_work():
+                if i < len(lanes):
+                    totals.append(statistic.zero(lane))
+                statistic.add(lane, totals[i % len(lanes)], block)
+            if i == 0:  # what a statistic computes once, it computes with its first block
+                for other in lanes[1:]:
+                    other.after(lane)
+        if not totals:
+            totals.append(statistic.zero(self.ops))
+        self.ops.join(lanes)
+        total = totals[0]
+        for more in totals[1:]:
+            for k, part in enumerate(more):
+                total[k] = total[k] + part
         return statistic.finish(self.ops, total)
 
     def subset(self, rows: NDArray[np.intp]) -> DeviceEngine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ class TorchOps(ArrayOps):
         import torch
 
         self.torch = torch
+        self.stream: Any = None
+        self._lanes: list[TorchOps] = []
         self._work: dict[str, Any] = {}
         self._frequencies: dict[int, tuple[Array, Any]] = {}
         #: Arrays that never change, such as the target; their owner keeps them alive.
@@ -42,6 +45,38 @@ class TorchOps(ArrayOps):
         self.cos_sin = "triton"
         self.square_parts = 4
         self.thin = True
+
+    def lanes(self, count: int) -> list[TorchOps]:
+        """This one alone, or copies with work space and a CUDA stream of their own."""
+        if count == 1:
+            return [self]
+        while len(self._lanes) < count:
+            lane = TorchOps(self.xp, self.device, str(self.dtype).removeprefix("torch."))
+            lane.constants = self.constants
+            if self.torch.device(self.device or "cpu").type == "cuda":
+                lane.stream = self.torch.cuda.Stream(self.device)
+            self._lanes.append(lane)
+        for lane in self._lanes:
+            lane.cos_sin, lane.square_parts, lane.thin = self.cos_sin, self.square_parts, self.thin
+        return self._lanes[:count]
+
+    def at_work(self) -> AbstractContextManager[Any]:
+        """On the lane's stream, after what the caller's stream was told so far."""
+        if self.stream is None:
+            return nullcontext()
+        self.stream.wait_stream(self.torch.cuda.current_stream(self.device))
+        return self.torch.cuda.stream(self.stream)  # type: ignore[no-any-return]
+
+    def after(self, other: Any) -> None:
+        """Wait for another lane's stream."""
+        if self.stream is not None:
+            self.stream.wait_stream(other.stream)
+
+    def join(self, lanes: list[Any]) -> None:
+        """The caller's stream waits for all lanes."""
+        for lane in lanes:
+            if lane.stream is not None:
+                self.torch.cuda.current_stream(self.device).wait_stream(lane.stream)
 
     def _space(self, name: str, rows: int, columns: int) -> Any:
         """Work space that the next call with the same name overwrites; rows begin aligned."""
