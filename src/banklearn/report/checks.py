@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 #: Quantile levels at which calibration is looked at, and the most rows that it looks at.
 LEVELS = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
 CALIBRATION_ROWS = 500
+#: What predictions are called among the traced quantities, and at how many rows they are watched.
+PREDICTIONS, PROBES = "predictions (median over rows)", 40
 #: Above this R-hat, chains disagree; below this many effective draws, averages are rough.
 HIGH_R_HAT, FEW_EFFECTIVE = 1.1, 30.0
 
@@ -42,6 +44,21 @@ def diagnostics(chains: list[dict[str, Any]]) -> list[dict[str, Any]]:
             )
         out.append(row)
     return out
+
+
+def agreement(estimator: Any, X: Any) -> dict[str, Any]:
+    """R-hat and effective sample size of the function itself: medians over some rows."""
+    per_chain = np.bincount([draw.chain for draw in estimator.draws_])
+    per_chain = per_chain[per_chain > 0]
+    draws = int(per_chain.min()) * len(per_chain)
+    row: dict[str, Any] = {"name": PREDICTIONS, "draws": draws, "r_hat": None, "ess": None}
+    if per_chain.min() >= 8:
+        n = len(np.asarray(X))
+        picks = np.linspace(0, n - 1, min(n, PROBES)).round().astype(int)
+        found = estimator.agreement(rows_of(X, picks))
+        row["r_hat"] = _finite(float(np.median(found.r_hat)))
+        row["ess"] = _finite(float(np.median(found.effective)))
+    return row
 
 
 def calibration(estimator: Any, X: Any, y: Array) -> dict[str, Any]:
@@ -100,9 +117,16 @@ def _chains(summary: dict[str, Any]) -> list[str]:
     out = []
     if apart:
         listed = ", ".join(f"{row['name']} {row['r_hat']:.2f}" for row in apart)
+        known = any(r["name"] == PREDICTIONS and r["r_hat"] is not None for r in rows)
+        agree = known and all(r["name"] != PREDICTIONS for r in apart)
+        consequence = (
+            "Predictions agree, so they can be used; the band of the kernel may be too narrow."
+            if agree
+            else "Averages over them are not yet those of the posterior."
+        )
         out.append(
             f"R-hat is above {HIGH_R_HAT:g} ({listed}): the chains have not settled at the same "
-            "level. A longer warm-up (n_warmup) usually helps."
+            f"level. {consequence} A longer warm-up (n_warmup) or more chains help."
         )
     if rough:
         listed = ", ".join(f"{row['name']} {row['ess']:.0f}" for row in rough)

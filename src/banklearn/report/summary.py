@@ -88,7 +88,7 @@ def summarise(
             "threshold": THRESHOLD,
         },
         "chains": chains,
-        "diagnostics": checks.diagnostics(chains),
+        "diagnostics": [checks.agreement(estimator, X_test), *checks.diagnostics(chains)],
         "mixture": _mixture(parts[shown]),
         "components": _spread([len(draw.pi) - 1 for draw in estimator.draws_]),
         "reproduce": _reproduce(estimator, baseline),
