@@ -127,7 +127,8 @@ def test_light_and_dark_by_system_and_by_button(browser, page_file, scheme):
         assert (background(page) > 128) == (scheme == "dark")
         page.emulate_media(media="print")
         assert background(page) > 250
-        assert page.locator(".controls").first.is_hidden()
+        assert page.locator("#figure-kernel .readout").is_hidden()
+        assert page.locator("#figure-kernel button").first.is_visible()  # the legend
 
 
 @pytest.mark.parametrize("width", [320, 390])

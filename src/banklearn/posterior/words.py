@@ -37,9 +37,10 @@ def kernel_in_words(explanation: KernelExplanation) -> list[str]:
     out = []
     if len(ranked) > 1:
         out += _relevance(ranked)
-    for one in ranked[:NAMED]:
+    for place, one in enumerate(ranked[:NAMED]):
         out += _periods(one)
-        out.append(_length_scale(one, explanation.local))
+        meaning = ": points much closer than that have nearly the same value" if not place else ""
+        out.append(f"{_length_scale(one, explanation.local)}{meaning}.")
     if explanation.coverage and out:
         out.append(
             f"Numbers in brackets are {100 * explanation.coverage:.0f} % credible intervals."
@@ -87,7 +88,4 @@ def _length_scale(one: InputExplanation, local: bool) -> str:
     assert one.length_scale is not None
     apart = " apart from these periods" if one.oscillations else ""
     where = ", near its median" if local else ""
-    return (
-        f"Along {one.name} the kernel{apart} has length scale {between(one.length_scale)}{where}: "
-        "points much closer than that have nearly the same value."
-    )
+    return f"Along {one.name} the kernel{apart} has length scale {between(one.length_scale)}{where}"

@@ -105,7 +105,7 @@
           });
         }
       if (view().log) {
-        const label = html("label", {}, controls);
+        const label = html("label", { class: "scale" }, controls);
         const box = html("input", { type: "checkbox" }, label);
         box.checked = state.log;
         label.append(" logarithmic");

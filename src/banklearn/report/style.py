@@ -57,7 +57,8 @@ button[aria-pressed=false] { opacity: .55; text-decoration: line-through; }
   overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 td, th, li, figcaption { overflow-wrap: break-word; }
 @media print {
-  .controls, .readout, #theme { display: none; }
+  .readout, #theme, .controls input[type=checkbox], .controls .scale { display: none; }
+  .controls button, .controls select { border: 0; padding: 0; appearance: none; }
   .table { overflow: visible; }
   h2 { break-after: avoid; }
   figure, tr { break-inside: avoid; }

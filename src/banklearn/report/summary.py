@@ -68,7 +68,8 @@ def summarise(
     special = summarise_classes if classifier else _regression
     explanation = estimator.explain(X_test, names=names, coverage=BAND)
     far = estimator.extrapolation(X_test)
-    ranked = [names.index(one.name) for one in explanation.by_relevance()]
+    shares = {i: one.relevance.value for i, one in enumerate(explanation.inputs) if one.relevance}
+    ranked = sorted(shares, key=lambda i: -shares[i])
     drawn = [shown, *(i for i in ranked if i != shown)][:MOST_CURVES]
     chains = [_plain(chain) for chain in chain_traces(estimator)]
     summary = {
