@@ -12,7 +12,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-env lint bench accuracy results statistics docs package clean
+.PHONY: help demo test test-env lint bench accuracy results statistics docs gallery package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -57,6 +57,11 @@ results: $(VENV)/.package ## write docs/results.md from benchmarks/results/repro
 
 docs: $(VENV)/.extra-docs ## build the documentation into site; warnings are errors
 	$(RUN) -m mkdocs build --strict
+	$(RUN) docs_tools/links.py site
+
+gallery: $(VENV)/.extra-docs ## run the examples with their full budget; pictures into gallery-output
+	@for script in $(filter-out examples/gallery.py,$(wildcard examples/*.py)); do \
+		echo "== $$script"; $(RUN) $$script --out gallery-output || exit 1; done
 
 # The wheel is built from the sdist, installed where no source tree is, and tested there.
 PACKAGE_TESTS ?= tests/cli tests/tables tests/bridges tests/test_import.py tests/test_package.py
@@ -71,5 +76,5 @@ package: $(VENV)/.package ## build wheel and sdist into dist, and test the insta
 	BANKLEARN_WHEEL=1 $(VENV)-wheel/bin/python -m pytest -q $(PACKAGE_TESTS)
 
 clean: ## remove the environment, caches and outputs; results in benchmarks/.cache stay
-	rm -rf $(VENV) $(VENV)-wheel demo-output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-wheel demo-output gallery-output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

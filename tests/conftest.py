@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what this machine cannot run, and say why."""
     reasons = {
         "needs_data": data_missing(),
+        "browser": browser_missing(),
         "torch": None if importlib.util.find_spec("torch") else "PyTorch is not installed",
     }
     for item in items:
         for marker, reason in reasons.items():
             if reason and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def browser_missing() -> str | None:
+    if importlib.util.find_spec("playwright") is None:
+        return "playwright is not installed"
+    if chromium() is None:
+        return "no chromium was found on the path; CHROMIUM may name one"
+    return None
+
+
+def chromium() -> str | None:
+    """The browser to drive: that of CHROMIUM, or Debian's."""
+    named = os.environ.get("CHROMIUM")
+    return shutil.which(named) if named else shutil.which("chromium") or shutil.which("chrome")
 
 
 def data_missing() -> str | None:
@@ -47,6 +63,20 @@ def data_missing() -> str | None:
 def repository() -> Path:
     """The root of the checkout."""
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium."""
+    if reason := browser_missing():
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Containers often lack what the sandbox needs, and the pages are our own.
+        one = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield one
+        one.close()
 
 
 @pytest.fixture(scope="session")

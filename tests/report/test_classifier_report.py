@@ -43,7 +43,7 @@ def test_the_page_says_what_the_summary_says(summary):
     for sentence in class_sentences(summary):
         assert sentence in html
     assert "Who &lt;wins&gt;?" in html
-    assert html.count("<svg") == 4
+    assert html.count("<svg") == 5
     assert "predicted 1" in html
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", html)
     assert "noise" not in html.lower()

@@ -40,6 +40,8 @@ class AlaCarteRegressor(FourierRegressor):
     scaling, scales, holdout, max_search_rows, a0, b0, chunk_rows : as in ``RKSRegressor``, whose
         search also gives the bandwidth around which the starts lie.
 
+    Notes
+    -----
     Attributes: ``mixture_`` (a ``Mixture`` or ``Fastfood``, on scaled inputs), ``W_``, ``lam_``,
     ``noise_``, ``n_iter_`` (L-BFGS steps of the best start), ``scores_`` of the restarts.
     """

@@ -113,6 +113,8 @@ class RKSClassifier(FourierClassifier):
         after least squares has ranked all of them.
     max_search_rows : the search looks at no more (random) rows than this; None looks at all.
 
+    Notes
+    -----
     Attributes: ``scale_``, ``lam_``, ``W_`` (M, d), ``beta_`` (2M + 1, C) with the intercept
     last, ``choice_``, ``classes_``.
     """

@@ -18,6 +18,7 @@ from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import parameters as check
 from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
+from banklearn.estimators.explaining import Explains
 from banklearn.estimators.files import save_model
 from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
@@ -54,7 +55,7 @@ LARGE_ROWS = 20_000
 COPIED_BYTES = 2**26
 
 
-class BankBase(CallbackSupportMixin, BaseEstimator):
+class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
     """Parameters and fitting common to the estimators."""
 
     def __init__(

@@ -6,6 +6,8 @@ a lag, predictions at probe points.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -70,6 +72,23 @@ def effective_sample_size(values: ArrayLike) -> float:
     pairs = np.minimum.accumulate(pairs[: negative[0]] if len(negative) else pairs)
     time = max(2.0 * float(pairs.sum()) - 1.0, 1.0 / np.log10(m * n))
     return m * n / time
+
+
+class Agreement(NamedTuple):
+    """R-hat and effective sample size of the function at each row, (n,) each."""
+
+    r_hat: Array
+    effective: Array
+
+
+def agreement(chains: ArrayLike) -> Agreement:
+    """R-hat and effective sample size of values (chains, draws, n), for each of the n."""
+    values = np.asarray(chains, dtype=np.float64)
+    columns = [values[:, :, i] for i in range(values.shape[2])]
+    return Agreement(
+        np.array([r_hat(column) for column in columns]),
+        np.array([effective_sample_size(column) for column in columns]),
+    )
 
 
 def standard_error(values: ArrayLike) -> float:

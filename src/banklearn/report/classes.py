@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -122,7 +121,7 @@ def confusion_table(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]
 
 def caption() -> str:
     """What the reliability curve shows."""
-    return escape(
+    return (
         "Rows are put into bins by the probability of their most probable class. Calibrated "
-        "probabilities lie on the diagonal; bars show what chance allows."
+        "probabilities lie on the diagonal, up to chance."
     )

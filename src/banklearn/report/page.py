@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from html import escape
+from importlib import resources
 from typing import Any
 
-from banklearn.report import classes
+from banklearn.report import classes, figures
+from banklearn.report.stills import draw_bars, draw_calibration, draw_residuals
 from banklearn.report.style import CSS
 from banklearn.report.svg import inline_svg
-from banklearn.report.words import NONE, kernel_sentences, number, percent, sentences
+from banklearn.report.words import NONE, interval, kernel_sentences, number, percent, sentences
 from banklearn.viz.kernel import KernelDisplay
 from banklearn.viz.prediction import PredictionIntervalDisplay
 from banklearn.viz.spectrum import SpectralDensityDisplay
@@ -25,27 +27,35 @@ SCORES = (
 
 
 def render(summary: dict[str, Any]) -> str:
-    """The HTML page of a summary: no scripts, no fonts, nothing to load from elsewhere."""
+    """The HTML page of a summary: one file, nothing to load from elsewhere.
+
+    Plots are pictures that a script on the page makes interactive; without it they stay pictures.
+    """
     sections = [
         ("What was learned", _list(_sentences(summary))),
+        ("Warnings", _warnings(summary)),
         ("Scores on rows kept out of the fit", _scores(summary)),
         ("The learned kernel", _kernel(summary)),
+        ("Relevance of the inputs", _relevance(summary)),
         ("The spectral density", _spectrum(summary)),
-        _outcome(summary),
+        *_outcome(summary),
         ("How the chains went", _traces(summary)),
         ("The data", _data(summary)),
         ("How to reproduce this", _reproduce(summary)),
     ]
     body = "\n".join(
-        f"<section>\n<h2>{escape(head)}</h2>\n{text}\n</section>" for head, text in sections
+        f"<section>\n<h2>{escape(head)}</h2>\n{text}\n</section>" for head, text in sections if text
     )
     title = escape(summary["title"])
+    script = resources.files("banklearn.report").joinpath("plots.js").read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
+        '<link rel="icon" href="data:,">\n'
         f"<title>{title}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+        '<button type="button" id="theme" hidden>Light / dark</button>\n'
+        f"<h1>{title}</h1>\n{body}\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
     )
 
 
@@ -59,12 +69,22 @@ def _sentences(summary: dict[str, Any]) -> list[str]:
     return sentences(summary)
 
 
-def _outcome(summary: dict[str, Any]) -> tuple[str, str]:
+def _outcome(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if not _classifies(summary):
-        return "Predicted and observed", _predictions(summary)
-    figure = f"<figure>{classes.reliability_svg(summary)}<figcaption>{classes.caption()}"
-    table = _table(*classes.confusion_table(summary))
-    return "Probabilities and decisions", f"{figure}</figcaption></figure>{table}"
+        return [
+            ("Predicted and observed", _predictions(summary)),
+            ("Calibration", _calibration(summary)),
+            ("Residuals", _residuals(summary)),
+        ]
+    label, picture = "Reliability of the probabilities", classes.reliability_svg(summary)
+    spec = figures.reliability(summary)
+    figure = figures.figure("reliability", label, picture, classes.caption(), spec)
+    return [("Probabilities and decisions", figure + _table(*classes.confusion_table(summary)))]
+
+
+def _warnings(summary: dict[str, Any]) -> str:
+    found = summary["warnings"]
+    return _list(found) if found else "<p>None: nothing looked wrong.</p>"
 
 
 def _list(items: list[str]) -> str:
@@ -86,10 +106,6 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     )
 
 
-def _figure(svg: str, caption: str) -> str:
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
 def _scores(summary: dict[str, Any]) -> str:
     columns = classes.SCORES if _classifies(summary) else SCORES
     rows = [
@@ -108,43 +124,101 @@ def _scores(summary: dict[str, Any]) -> str:
 
 def _kernel(summary: dict[str, Any]) -> str:
     display = KernelDisplay(**summary["kernel"], coverage=summary["band"])
-    svg = inline_svg(display.plot, f"Learned kernel along {_name(summary)}", "kernel")
+    label = f"Learned kernel along {summary['kernel']['name']}"
+    svg = inline_svg(display.plot, escape(label, quote=True), "kernel")
     caption = (
-        "How strongly the function's values at two points go together, by their distance along "
-        f"{summary['kernel']['name']}: posterior mean and pointwise {100 * summary['band']:.0f} % "
-        "band."
+        "How strongly the function's values at two points go together, by their distance: "
+        f"posterior mean and pointwise {100 * summary['band']:.0f} % band, beside the RBF kernel "
+        "of highest evidence that the fit started from."
     )
-    varying = [i for i in summary["inputs"] if i["varies"]]
-    if len(varying) == 1:
-        return _figure(svg, caption)
-    unit = (
-        "transformed, in standard deviations"
-        if summary["scaling"] == "arcsinh"
-        else "units of the data"
+    plot = figures.figure("kernel", label, svg, caption, figures.curves(summary, "kernel"))
+    return plot + _table(*_meaning(summary))
+
+
+def _meaning(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """What the kernel means for each input, in the units of the data."""
+    rows = []
+    for one in summary["explanation"]["inputs"]:
+        if one["varies"]:
+            periods = "; ".join(interval(o["period"]) for o in one["oscillations"])
+            cells = (interval(one["length_scale"]), interval(one["half_lag"]), periods or "none")
+            rows.append([one["name"], *cells])
+    near = " (near the median)" if summary["explanation"]["local"] else ""
+    return ["input", f"length scale{near}", f"falls to one half at{near}", "periods"], rows
+
+
+def _relevance(summary: dict[str, Any]) -> str:
+    known = [one for one in summary["explanation"]["inputs"] if one["relevance"]]
+    if len(known) < 2:
+        return ""
+    spec = figures.relevance(summary)
+    view = spec["views"][0]
+    svg = inline_svg(
+        lambda ax: draw_bars(ax, view["labels"], view["series"][0], view["x"]),
+        "Relevance of the inputs",
+        "relevance",
+        (5.8, 1.0 + 0.32 * len(view["labels"])),
     )
-    rows = [
-        [i["name"], number(i["half_lag"]), number(i["half_lag_in_deviations"])] for i in varying
-    ]
-    head = ["input", f"falls to one half at ({unit})", "in standard deviations"]
-    if summary["scaling"] == "arcsinh":
-        rows, head = [row[:2] for row in rows], head[:2]
-    return _figure(svg, caption) + _table(head, rows)
+    caption = (
+        "Total Sobol indices of the learned function with "
+        f"{100 * summary['band']:.0f} % credible intervals. Inputs that act together count "
+        "each, so that the shares can add up to more than 100 %."
+    )
+    return figures.figure("relevance", "Relevance of the inputs", svg, caption, spec)
 
 
 def _spectrum(summary: dict[str, Any]) -> str:
     display = SpectralDensityDisplay(**summary["spectrum"], coverage=summary["band"])
-    svg = inline_svg(display.plot, f"Spectral density along {_name(summary)}", "spectrum")
+    label = f"Spectral density along {summary['kernel']['name']}"
+    svg = inline_svg(display.plot, escape(label, quote=True), "spectrum")
     caption = (
         "The distribution of frequencies whose Fourier transform is the kernel. Mass at zero is "
         "smooth variation; a peak at frequency w is an oscillation of period 6.28 / w."
     )
-    return _figure(svg, caption)
+    spec = figures.curves(summary, "spectrum")
+    return figures.figure("spectrum", label, svg, caption, spec) + _table(*_components(summary))
+
+
+def _components(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    rows = [
+        [f"{i + 1}", percent(part["weight"]), number(part["frequency"]), number(part["spread"])]
+        for i, part in enumerate(summary["mixture"])
+    ]
+    name = summary["kernel"]["name"]
+    head = ["component of the last draw", "weight", f"frequency along {name}", "spread"]
+    return head, rows
 
 
 def _predictions(summary: dict[str, Any]) -> str:
     display = PredictionIntervalDisplay(**summary["predictions"], coverage=summary["interval"])
-    svg = inline_svg(display.plot, "Predicted against observed targets", "predictions", (5.8, 4.8))
-    return _figure(svg, "Each bar is the interval of one row; bars that miss the line are hollow.")
+    label = "Predicted against observed targets"
+    svg = inline_svg(display.plot, label, "predictions", (5.8, 4.8))
+    caption = "Each bar is the interval of one row; rows whose bar misses the line are hollow."
+    return figures.figure("predictions", label, svg, caption, figures.predictions(summary))
+
+
+def _calibration(summary: dict[str, Any]) -> str:
+    spec = figures.calibration(summary)
+    label = "Calibration of the predictive law"
+    held = spec["views"][0]["series"][0]
+    svg = inline_svg(lambda ax: draw_calibration(ax, held), label, "calibration")
+    caption = (
+        f"Of {summary['calibration']['rows']} targets, how many lie below each quantile of their "
+        "predictive law; the band is what chance allows. A calibrated law follows the diagonal."
+    )
+    return figures.figure("calibration", label, svg, caption, spec)
+
+
+def _residuals(summary: dict[str, Any]) -> str:
+    spec = figures.residuals(summary)
+    first = spec["views"][0]["series"][0]
+    svg = inline_svg(lambda ax: draw_residuals(ax, first), "Residuals", "residuals")
+    part = summary["residuals"]
+    caption = (
+        f"Observed minus predicted: mean {number(part['mean'])}, standard deviation "
+        f"{number(part['std'])}. A pattern is something that the model did not learn."
+    )
+    return figures.figure("residuals", "Residuals", svg, caption, spec)
 
 
 def _traces(summary: dict[str, Any]) -> str:
@@ -155,7 +229,13 @@ def _traces(summary: dict[str, Any]) -> str:
         "Chains that have forgotten where they started wander around the same level after the "
         "warm-up. During a warm-up on part of the rows the first curve is on another scale."
     )
-    return _figure(svg, caption)
+    plot = figures.figure("traces", "Traces of the chains", svg, caption, figures.traces(summary))
+    table = [
+        [row["name"], number(row["r_hat"]), number(row["ess"]), str(row["draws"])]
+        for row in summary["diagnostics"]
+    ]
+    head = ["after the warm-up", "R-hat", "effective sample size", "sweeps or draws"]
+    return plot + _table(head, table)
 
 
 def _data(summary: dict[str, Any]) -> str:
@@ -168,8 +248,19 @@ def _data(summary: dict[str, Any]) -> str:
         ],
         ["scaling of inputs", summary["scaling"]],
     ]
+    values = _table(
+        ["input, rows kept out", "least", "median", "greatest", "different values"],
+        [
+            [
+                one["name"],
+                *(number(one[key]) for key in ("low", "middle", "high")),
+                str(one["different"]),
+            ]
+            for one in data["inputs"]
+        ],
+    )
     if _classifies(summary):
-        return _table(["", "value"], [*classes.data_rows(summary), *inputs])
+        return _table(["", "value"], [*classes.data_rows(summary), *inputs]) + values
     low, high = data["test_range"]
     rows = [
         ["rows in the fit (sum of weights)", f"{data['training_rows']:g}"],
@@ -179,7 +270,7 @@ def _data(summary: dict[str, Any]) -> str:
         [f"{summary['target']} kept out", _mean_std(data["test_mean"], data["test_std"])],
         [f"range of {summary['target']} kept out", f"{number(low)} to {number(high)}"],
     ]
-    return _table(["", "value"], rows)
+    return _table(["", "value"], rows) + values
 
 
 def _reproduce(summary: dict[str, Any]) -> str:
@@ -201,7 +292,3 @@ def _reproduce(summary: dict[str, Any]) -> str:
 
 def _mean_std(mean: float, std: float) -> str:
     return f"mean {number(mean)}, standard deviation {number(std)}"
-
-
-def _name(summary: dict[str, Any]) -> str:
-    return escape(summary["kernel"]["name"], quote=True)

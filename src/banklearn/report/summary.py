@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn._version import __version__
+from banklearn.posterior.extrapolation import THRESHOLD
+from banklearn.report import checks
 from banklearn.report.classes import summarise_classes
 from banklearn.report.scores import bank_scores, rival_scores
 from banklearn.viz.marginal import Marginal, along, fitted_kernel, input_names
@@ -21,6 +23,8 @@ Array = NDArray[np.float64]
 
 BAND = 0.9
 INTERVAL = 0.95
+#: Inputs whose kernel and spectral density the page offers, and whose values it tabulates.
+MOST_CURVES, MOST_INPUTS = 8, 40
 
 
 def summarise(
@@ -62,7 +66,13 @@ def summarise(
     half = {i: _half_lag(part) for i, part in parts.items()}
     shown = _fastest(parts, half) if feature is None else _index(feature, names)
     special = summarise_classes if classifier else _regression
-    return {
+    explanation = estimator.explain(X_test, names=names, coverage=BAND)
+    far = estimator.extrapolation(X_test)
+    shares = {i: one.relevance.value for i, one in enumerate(explanation.inputs) if one.relevance}
+    ranked = sorted(shares, key=lambda i: -shares[i])
+    drawn = [shown, *(i for i in ranked if i != shown)][:MOST_CURVES]
+    chains = [_plain(chain) for chain in chain_traces(estimator)]
+    summary = {
         "title": title,
         "target": target,
         "interval": INTERVAL,
@@ -71,11 +81,27 @@ def summarise(
         "scaling": learned.scaling.kind,
         "kernel": _kernel(parts[shown]),
         "spectrum": _spectrum(parts[shown], marginal=len(parts) > 1),
-        "chains": [_plain(chain) for chain in chain_traces(estimator)],
+        "curves": [_curves(estimator, parts[i], len(parts)) for i in drawn],
+        "explanation": {**explanation.as_dict(), "words": explanation.in_words()},
+        "extrapolation": {
+            "doubtful": int(far.doubtful.sum()),
+            "rows": len(far.doubtful),
+            "threshold": THRESHOLD,
+        },
+        "chains": chains,
+        "diagnostics": [checks.agreement(estimator, X_test), *checks.diagnostics(chains)],
+        "mixture": _mixture(parts[shown]),
         "components": _spread([len(draw.pi) - 1 for draw in estimator.draws_]),
         "reproduce": _reproduce(estimator, baseline),
         **special(estimator, X_test, y_test, baseline),
     }
+    if not classifier:
+        y = np.asarray(y_test, dtype=float)
+        summary["residuals"] = checks.residuals(estimator, X_test, y, names)
+        summary["calibration"] = checks.calibration(estimator, X_test, y)
+    summary["data"]["inputs"] = _inputs(X_test, names)
+    summary["warnings"] = checks.warnings_of(summary)
+    return summary
 
 
 def _regression(estimator: Any, X: Any, y_test: Any, baseline: Any) -> dict[str, Any]:
@@ -151,6 +177,43 @@ def _spectrum(part: Marginal, marginal: bool) -> dict[str, Any]:
     return {**curves, "name": part.name, "unit": part.unit, "marginal": marginal}
 
 
+def _curves(estimator: Any, part: Marginal, inputs: int) -> dict[str, Any]:
+    """Kernel and spectral density along one input, with the RBF kernel that the fit began with."""
+    kernel, spectrum = _kernel(part), _spectrum(part, marginal=inputs > 1)
+    length_scale = part.scale / float(estimator.starting_point_.scale)
+    kernel["rbf"] = np.exp(-0.5 * (np.array(kernel["lags"]) / length_scale) ** 2).tolist()
+    return {"name": part.name, "unit": part.unit, "kernel": kernel, "spectrum": spectrum}
+
+
+def _mixture(part: Marginal, most: int = 6) -> list[dict[str, float]]:
+    """The heaviest components of the last draw's spectral density, per unit of the plot."""
+    pi, mu, Sigma = part.kernel.mixture(len(part.kernel.draws) - 1)
+    return [
+        {
+            "weight": float(pi[k]),
+            "frequency": abs(float(mu[k, 0])) / part.scale,
+            "spread": float(np.sqrt(Sigma[k, 0, 0])) / part.scale,
+        }
+        for k in np.argsort(-pi, kind="stable")[:most]
+    ]
+
+
+def _inputs(X: Any, names: list[str]) -> list[dict[str, Any]]:
+    """Least, middle, greatest and number of different values of each input, kept-out rows."""
+    values = np.asarray(X, dtype=float)[:, :MOST_INPUTS]
+    low, middle, high = np.quantile(values, [0.0, 0.5, 1.0], axis=0)
+    return [
+        {
+            "name": name,
+            "low": float(low[i]),
+            "middle": float(middle[i]),
+            "high": float(high[i]),
+            "different": len(np.unique(values[:, i])),
+        }
+        for i, name in enumerate(names[:MOST_INPUTS])
+    ]
+
+
 def _spread(values: Any) -> dict[str, float]:
     values = np.asarray(values, dtype=float)
     low, high = np.quantile(values, [0.05, 0.95])
@@ -175,6 +238,7 @@ def _reproduce(estimator: Any, baseline: Any) -> dict[str, Any]:
         "baseline": None if baseline is None else _text(baseline),
         "seed": _text(estimator.get_params().get("random_state")),
         "sweeps": [int(n) for n in estimator.n_sweeps_],
+        "planned_sweeps": estimator.n_warmup + estimator.n_draws * estimator.thin,
         "draws": len(estimator.draws_),
         "versions": packages,
     }

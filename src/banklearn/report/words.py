@@ -19,6 +19,14 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if whole <= digits else f"{value:.0f}"
 
 
+def interval(estimate: list[float] | None) -> str:
+    """A value with its credible interval; a dash for none."""
+    if estimate is None:
+        return NONE
+    value, low, high = map(number, estimate)
+    return f"{value} ({low} to {high})"
+
+
 def percent(share: float) -> str:
     """0.954 as "95.4 %"."""
     return f"{100 * share:.1f} %"
@@ -36,7 +44,7 @@ def sentences(summary: dict[str, Any]) -> list[str]:
 
 def kernel_sentences(summary: dict[str, Any]) -> list[str]:
     """What was learned about the kernel."""
-    return [_kernel(summary), _components(summary)]
+    return [_kernel(summary), *summary["explanation"]["words"], _components(summary)]
 
 
 def _comparison(summary: dict[str, Any]) -> list[str]:

@@ -1,0 +1,265 @@
+"""What a kernel says, in the units of the data: periods, length scales, relevance of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from banklearn.model.features import Trend
+from banklearn.model.kernel import mixture_kernel, mixture_spectral_density
+from banklearn.posterior.draws import Draw
+from banklearn.posterior.functions import draw_weights, evenly, function_at
+from banklearn.posterior.kernel import LearnedKernel
+from banklearn.posterior.oscillations import Line, density_peaks, spectral_lines
+from banklearn.posterior.scaling import InputScaling
+
+Array = NDArray[np.float64]
+
+#: Rows and draws that relevance is averaged over, and slices that periods are looked for in.
+ROWS, DRAWS, SLICES = 256, 24, 8
+#: With many inputs, periods are looked for along the most relevant ones.
+MOST_INPUTS = 12
+#: A peak of the density this near to a line of the function, relative to it, is the same period.
+SAME = 0.25
+
+
+class Estimate(NamedTuple):
+    """Posterior median of a number, and the ends of its credible interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Oscillation(NamedTuple):
+    """A period in the units of the input, and its share.
+
+    of "function": a line in the spectrum of the learned function, with its share of the
+    function's variance. of "kernel": a peak of the spectral density, with its share of the mass.
+    """
+
+    period: Estimate
+    share: float
+    of: str
+
+
+@dataclass(frozen=True)
+class InputExplanation:
+    """What was learned about one input.
+
+    length_scale is 1 / sqrt(-k''(0)) along the input, that of the RBF kernel which bends as much
+    at zero, with the frequencies of oscillations left out. half_lag is the distance at which the
+    kernel falls to one half. relevance is the share of the function's variance that goes when
+    this input alone is shuffled (total Sobol index); interactions count for each input in them.
+    """
+
+    name: str
+    varies: bool
+    length_scale: Estimate | None = None
+    half_lag: Estimate | None = None
+    relevance: Estimate | None = None
+    oscillations: tuple[Oscillation, ...] = ()
+
+
+@dataclass(frozen=True)
+class KernelExplanation:
+    """Periods, length scales and relevance of every input, with credible intervals.
+
+    Lengths are in the units of the data. For inputs that were transformed by arcsinh, length
+    scales hold near the median of the input (`local` is then True); periods hold everywhere.
+    """
+
+    inputs: tuple[InputExplanation, ...]
+    coverage: float
+    local: bool
+
+    def __getitem__(self, name: str) -> InputExplanation:
+        for one in self.inputs:
+            if one.name == name:
+                return one
+        raise KeyError(
+            f"no input {name!r}; the inputs are {', '.join(i.name for i in self.inputs)}"
+        )
+
+    def by_relevance(self) -> list[InputExplanation]:
+        """The inputs that vary, the most relevant first."""
+        known = [one for one in self.inputs if one.relevance is not None]
+        return sorted(known, key=lambda one: -(one.relevance.value if one.relevance else 0.0))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, strings and lists."""
+        out = asdict(self)
+        out["inputs"] = [
+            {
+                "name": one.name,
+                "varies": one.varies,
+                **{
+                    key: None if (e := getattr(one, key)) is None else list(e)
+                    for key in ("length_scale", "half_lag", "relevance")
+                },
+                "oscillations": [
+                    {"period": list(o.period), "share": o.share, "of": o.of}
+                    for o in one.oscillations
+                ],
+            }
+            for one in self.inputs
+        ]
+        return out
+
+    def in_words(self) -> list[str]:
+        """The explanation, one sentence each."""
+        from banklearn.posterior.words import kernel_in_words
+
+        return kernel_in_words(self)
+
+    def __str__(self) -> str:
+        return "\n".join(self.in_words())
+
+
+def explain_kernel(
+    kernel: LearnedKernel,
+    trend: Trend,
+    X: Array,
+    names: Sequence[str],
+    coverage: float = 0.9,
+) -> KernelExplanation:
+    """Explain the posterior over kernels and functions at rows X (n, d) in the user's units."""
+    scaling, draws = kernel.scaling, evenly(kernel.draws, DRAWS)
+    rng = np.random.default_rng(0)
+    weights = [draw_weights(draw, rng) for draw in draws]
+    rows = X[np.linspace(0, len(X) - 1, min(ROWS, len(X))).round().astype(int)]
+    shares = relevance(draws, weights, scaling, trend, rows, rng)
+    used = np.flatnonzero(scaling.used)
+    candidates = set(used[np.argsort(-np.median(shares, axis=0), kind="stable")][:MOST_INPUTS])
+    tail = 0.5 * (1.0 - coverage)
+    z = float(ndtri(1.0 - tail))
+
+    def estimate(values: Array) -> Estimate:
+        return Estimate(*map(float, np.quantile(values, [0.5, tail, 1.0 - tail])))
+
+    inputs = []
+    for column, name in enumerate(names):
+        if not scaling.used[column]:
+            inputs.append(InputExplanation(name, varies=False))
+            continue
+        i = int(scaling.used[:column].sum())
+        unit = float(scaling.scale[i] * scaling.spread[i])
+        lines: list[tuple[Line, str]] = []
+        if column in candidates:
+            lines = find_lines(draws, weights, scaling, trend, X, rows, column, unit)
+        smooth = [smooth_frequencies(d.W[:, i] / unit, lines, X[:, column]) for d in kernel.draws]
+        bend = np.array([np.sqrt(np.mean(w**2)) for w in smooth])
+        half = np.array([half_lag(draw, i) for draw in kernel.draws]) * unit
+        inputs.append(
+            InputExplanation(
+                name,
+                varies=True,
+                length_scale=estimate(1.0 / np.maximum(bend, 1e-12 / unit)),
+                half_lag=estimate(half) if np.isfinite(half).all() else None,
+                relevance=estimate(shares[:, i]),
+                oscillations=tuple(
+                    Oscillation(Estimate(*line.period(z)), line.share, of) for line, of in lines
+                ),
+            )
+        )
+    return KernelExplanation(tuple(inputs), coverage, local=not scaling.linear)
+
+
+def relevance(
+    draws: Sequence[Draw],
+    weights: Sequence[Array],
+    scaling: InputScaling,
+    trend: Trend,
+    rows: Array,
+    rng: np.random.Generator,
+) -> Array:
+    """Total Sobol index of each varying input in each draw, (S, d): E[(f - f')^2] / 2 Var f.
+
+    f' is f with that input taken from another row. At most 1.
+    """
+    Xs = scaling(rows)
+    other = Xs[rng.permutation(len(Xs))]
+    out = np.zeros((len(draws), Xs.shape[1]))
+    for s, (draw, beta) in enumerate(zip(draws, weights, strict=True)):
+        f = function_at(draw, beta, Xs, trend)
+        variance = float(f.var(axis=1).sum())
+        for i in range(Xs.shape[1] if variance > 0 else 0):
+            changed = Xs.copy()
+            changed[:, i] = other[:, i]
+            moved = function_at(draw, beta, changed, trend) - f
+            out[s, i] = min(0.5 * float((moved**2).mean(axis=1).sum()) / variance, 1.0)
+    return out
+
+
+def find_lines(
+    draws: Sequence[Draw],
+    weights: Sequence[Array],
+    scaling: InputScaling,
+    trend: Trend,
+    X: Array,
+    rows: Array,
+    column: int,
+    unit: float,
+) -> list[tuple[Line, str]]:
+    """Oscillations along one input: of the function, and of the kernel where it has others."""
+    low, high = float(X[:, column].min()), float(X[:, column].max())
+    if high <= low or len(np.unique(X[:, column])) <= 4:
+        return []
+    i = int(scaling.used[:column].sum())
+    fastest = max(float(np.quantile(np.abs(draw.W[:, i]), 0.99)) for draw in draws) / unit
+    n = int(np.clip(2 ** np.ceil(np.log2(4.0 * fastest * (high - low) / np.pi + 1)), 256, 4096))
+    single = X.shape[1] == 1
+    slices = rows[:1] if single else rows[np.linspace(0, len(rows) - 1, SLICES).astype(int)]
+    grid = np.repeat(slices, n, axis=0)
+    grid[:, column] = np.tile(np.linspace(low, high, n), len(slices))
+    Xs = scaling(grid)
+    f = np.stack(
+        [
+            function_at(draw, beta, Xs, trend).reshape(-1, n)
+            for draw, beta in zip(draws, weights, strict=True)
+        ]
+    )
+    found = [(line, "function") for line in spectral_lines(f, high - low)]
+    if scaling.linear:
+        omega = np.linspace(0.0, 1.2 * fastest, 512)
+        density = np.stack([_density(draw, i, omega * unit) for draw in draws])
+        for line in density_peaks(omega, density, high - low):
+            near = [abs(np.median(line.frequency) / np.median(o.frequency) - 1) for o, _ in found]
+            if min(near, default=1.0) > SAME:
+                found.append((line, "kernel"))
+    return found
+
+
+def _density(draw: Draw, i: int, omega: Array) -> Array:
+    part = slice(i, i + 1)
+    return mixture_spectral_density(
+        omega[:, None], draw.pi, draw.mu[:, part], draw.Sigma[:, part, part]
+    )
+
+
+def smooth_frequencies(w: Array, lines: Sequence[tuple[Line, str]], x: Array) -> Array:
+    """The frequencies that no oscillation owns: those further away than the data can resolve."""
+    keep = np.ones(len(w), dtype=bool)
+    resolution = 2.0 * np.pi / max(float(x.max() - x.min()), np.finfo(float).tiny)
+    for line, of in lines:
+        width = resolution if of == "function" else max(3.0 * line.frequency.std(), resolution)
+        keep &= np.abs(np.abs(w) - np.median(line.frequency)) > width
+    return w[keep] if keep.any() else w
+
+
+def half_lag(draw: Draw, i: int) -> float:
+    """The smallest lag at which the kernel of a draw along input i is 1/2, in model units."""
+    part = slice(i, i + 1)
+    spread = float(np.median(np.abs(draw.W[:, i])))
+    lags = np.geomspace(1e-3, 1e2, 1000) / max(spread, 1e-6)
+    k = mixture_kernel(lags[:, None], draw.pi, draw.mu[:, part], draw.Sigma[:, part, part])
+    below = np.flatnonzero(k <= 0.5)
+    if len(below) == 0 or below[0] == 0:
+        return float("inf") if len(below) == 0 else float(lags[0])
+    j = int(below[0])
+    return float(lags[j - 1] + (k[j - 1] - 0.5) / (k[j - 1] - k[j]) * (lags[j] - lags[j - 1]))

@@ -1,0 +1,150 @@
+"""Explanations name what was planted, in the units of the data."""
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from banklearn import BankRegressor
+from banklearn.posterior.explain import KernelExplanation
+from banklearn.posterior.oscillations import density_peaks, spectral_lines
+from banklearn.report import render, summarise
+from fitted import one_input, three_inputs, two_classes
+
+PERIODS = (5.0, 1.7)
+LENGTH_SCALE = 0.25
+
+
+@cache
+def planted(seed: int = 1):
+    """Two periods over a process with an RBF kernel, made of cosines at normal quantiles."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0.0, 40.0, 1200))
+    w = norm.ppf((np.arange(400) + 0.5) / 400) / LENGTH_SCALE
+    y = 0.6 * np.sqrt(2 / 400) * np.cos(np.outer(x, w) + rng.uniform(0, 6.28, 400)).sum(axis=1)
+    y += 2.0 * np.sin(2 * np.pi * x / PERIODS[0]) + 1.5 * np.cos(2 * np.pi * x / PERIODS[1])
+    y += 0.12 * rng.standard_normal(len(x))
+    model = BankRegressor(
+        160, n_chains=1, n_warmup=120, n_draws=15, input_scaling="standard", random_state=0
+    )
+    return model.fit(x[:, None], y), x[:, None], y
+
+
+def test_the_report_names_the_planted_periods_and_length_scale():
+    model, X, y = planted()
+    summary = summarise(model, X[::3], y[::3], names=["years"])
+    page = render(summary)
+    found = model.explain(X, names=["years"])["years"]
+    periods = sorted((wave.period for wave in found.oscillations), reverse=True)
+    assert len(periods) == 2
+    for period, truth in zip(periods, PERIODS, strict=True):
+        assert period.value == pytest.approx(truth, rel=0.05)
+        assert period.low < truth < period.high
+    assert found.length_scale.value == pytest.approx(LENGTH_SCALE, rel=0.05)
+    named = summary["explanation"]
+    for sentence in named["words"]:
+        assert sentence in page
+    for wave in named["inputs"][0]["oscillations"]:
+        assert min(abs(wave["period"][0] / truth - 1) for truth in PERIODS) < 0.05
+    assert abs(named["inputs"][0]["length_scale"][0] / LENGTH_SCALE - 1) < 0.05
+    assert "the function repeats with period" in page
+
+
+def test_lines_are_found_at_their_place_in_every_draw():
+    x = np.linspace(0.0, 10.0, 512)
+    rng = np.random.default_rng(0)
+    f = np.sin(2 * np.pi * x / 0.8) + 0.01 * rng.standard_normal((5, 1, 512)) + 3 * x
+    (line,) = spectral_lines(f, 10.0)
+    np.testing.assert_allclose(2 * np.pi / line.frequency, 0.8, rtol=1e-3)
+    assert line.share == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize("ell", [0.1, 0.5, 3.0])
+def test_a_smooth_process_has_no_lines(ell, seed):
+    rng = np.random.default_rng(seed)
+    x = np.linspace(0.0, 10.0, 512)
+    w = rng.standard_normal(2000) / ell
+    f = np.cos(np.outer(x, w) + rng.uniform(0, 6.28, 2000)).sum(axis=1)
+    assert spectral_lines(f[None, None], 10.0) == []
+
+
+def test_too_few_cycles_are_no_period():
+    x = np.linspace(0.0, 1.0, 512)
+    assert spectral_lines(np.sin(2 * np.pi * 3 * x)[None, None], 1.0) == []
+    assert len(spectral_lines(np.sin(2 * np.pi * 6 * x)[None, None], 1.0)) == 1
+
+
+def test_a_peak_of_the_density_is_a_period_of_the_kernel_and_mass_at_zero_is_not():
+    omega = np.linspace(0.0, 6.0, 512)
+    rho = norm.pdf(omega, 0.0, 0.4) + norm.pdf(omega, 3.0, 0.4)
+    (peak,) = density_peaks(omega, np.stack([rho, 1.1 * rho]), 30.0)
+    np.testing.assert_allclose(peak.frequency, 3.0, atol=0.02)
+    assert peak.share == pytest.approx(2 / 3, abs=0.03)
+    assert density_peaks(omega, norm.pdf(omega, 0.0, 1.0)[None], 30.0) == []
+    assert density_peaks(omega, rho[None], 5.0) == []  # fewer than four cycles
+
+
+def test_relevance_is_that_of_the_function():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((300, 3))
+    y = 2.0 * X[:, 0] + X[:, 1] + 0.05 * rng.standard_normal(300)
+    model = BankRegressor(24, n_warmup=60, n_draws=15, random_state=0).fit(X, y)
+    found = model.explain(X, names=["a", "b", "c"])
+    first, second, third = (found[name].relevance for name in "abc")
+    assert first.value == pytest.approx(0.8, abs=0.08)
+    assert second.value == pytest.approx(0.2, abs=0.05)
+    assert third.value < 0.02
+    assert first.low <= first.value <= first.high
+    assert [one.name for one in found.by_relevance()] == ["a", "b", "c"]
+    assert any("hardly matter: c" in sentence for sentence in found.in_words())
+
+
+def test_half_lag_and_length_scale_agree_with_the_kernel():
+    model, X, _ = one_input()
+    found = model.explain(X)["input"]
+    curves = model.kernel_.curves(np.linspace(0, 8, 4001))
+    half = np.linspace(0, 8, 4001)[(curves <= 0.5).argmax(axis=1)]
+    assert found.half_lag.value == pytest.approx(np.median(half), rel=0.02)
+    bend = [np.sqrt(np.mean(draw.W**2)) for draw in model.draws_]
+    if not found.oscillations:
+        unit = model.input_scaling_.scale[0]
+        assert found.length_scale.value == pytest.approx(np.median(unit / np.array(bend)))
+
+
+def test_an_explanation_is_plain_and_in_words():
+    for model, X, _ in (three_inputs(), three_inputs("arcsinh"), two_classes()):
+        found = model.explain(X)
+        assert isinstance(found, KernelExplanation)
+        plain = found.as_dict()
+        assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+        assert str(found) == "\n".join(found.in_words())
+    assert model.explain(X) == model.explain(X)
+    constant = three_inputs()[0].explain(three_inputs()[1]).inputs[1]
+    assert (constant.varies, constant.relevance, constant.oscillations) == (False, None, ())
+
+
+def test_lengths_scale_with_the_units():
+    model, X, _ = one_input()
+    small = model.explain(X)
+    settings = {**model.get_params(), "random_state": 0}
+    rng = np.random.default_rng(0)
+    A = 3.0 * rng.standard_normal((220, 1)) + 1.0
+    b = 5.0 * np.sin(A[:, 0]) + 0.4 * rng.standard_normal(220)
+    large = BankRegressor(**settings).fit(1000.0 * A[:160], b[:160]).explain(1000.0 * A[160:])
+    assert large.inputs[0].length_scale.value == pytest.approx(
+        1000.0 * small.inputs[0].length_scale.value, rel=1e-3
+    )
+
+
+def test_what_cannot_be_explained_is_said():
+    model, X, _ = three_inputs()
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        model.explain(X[:1])
+    with pytest.raises(ValueError, match="2 names, but there are 3 inputs"):
+        model.explain(X, names=["a", "b"])
+    with pytest.raises(ValueError, match="coverage"):
+        model.explain(X, coverage=1.5)
+    with pytest.raises(KeyError, match="no input 'depth'"):
+        model.explain(X)["depth"]

@@ -1,0 +1,58 @@
+"""Rows far from the data are told from rows among them."""
+
+import numpy as np
+import pytest
+
+from banklearn import BankRegressor
+from banklearn.model.features import feature_rows
+from banklearn.posterior.diagnostics import effective_sample_size, r_hat
+from fitted import one_input, two_classes
+
+
+def test_rows_among_the_data_are_not_doubtful_and_rows_far_away_are():
+    model, X, _ = one_input()
+    near = model.extrapolation(X[np.abs(X[:, 0] - 1.0) < 3.0])
+    far = model.extrapolation(np.linspace(40.0, 400.0, 50)[:, None])
+    assert not near.doubtful.any()
+    assert far.doubtful.mean() > 0.8
+    assert np.median(far.prior_share) > 10 * np.median(near.prior_share)
+    assert ((0 <= far.prior_share) & (far.prior_share <= 1)).all()
+
+
+def test_the_share_is_the_posterior_over_the_prior_variance():
+    model, X, _ = one_input()
+    rows = model.input_scaling_(X[:5])
+    mean, within, prior = [], [], []
+    for draw in model.draws_:
+        Phi = feature_rows(rows, draw.W, model.trend_)
+        mean.append(draw.mu_n[0] @ Phi)
+        within.append(draw.noise * ((draw.root[0].T @ Phi) ** 2).sum(axis=0))
+        prior.append(draw.noise / draw.lam)
+    expected = (np.mean(within, axis=0) + np.var(mean, axis=0)) / np.mean(prior, axis=0)
+    np.testing.assert_allclose(model.extrapolation(X[:5]).prior_share, np.minimum(expected, 1))
+
+
+def test_the_threshold_decides_and_classifiers_answer_too():
+    model, X, _ = two_classes()
+    loose, strict = model.extrapolation(X, 0.999), model.extrapolation(X, 1e-9)
+    np.testing.assert_array_equal(loose.prior_share, strict.prior_share)
+    assert strict.doubtful.all()
+    assert not loose.doubtful.all()
+    with pytest.raises(ValueError, match="threshold"):
+        model.extrapolation(X, 0.0)
+
+
+def test_agreement_is_that_of_the_function_at_each_row():
+    model = BankRegressor(8, n_warmup=20, n_draws=10, thin=1, random_state=0)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    model.fit(X, X[:, 0] + 0.1 * rng.standard_normal(80))
+    found = model.agreement(X[:4])
+    rows = model.input_scaling_(X[:4])
+    values = np.array([d.mu_n[0] @ feature_rows(rows, d.W, model.trend_) for d in model.draws_])
+    for i in range(4):
+        chains = values[:, i].reshape(2, 10)
+        assert found.r_hat[i] == pytest.approx(r_hat(chains))
+        assert found.effective[i] == pytest.approx(effective_sample_size(chains))
+    with pytest.raises(ValueError, match="at least 8 draws per chain, but there are 6"):
+        one_input().model.agreement(one_input().X_test)
