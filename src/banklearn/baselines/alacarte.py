@@ -40,10 +40,11 @@ class AlaCarteRegressor(FourierRegressor):
     scaling, scales, holdout, max_search_rows, a0, b0, chunk_rows : as in ``RKSRegressor``, whose
         search also gives the bandwidth around which the starts lie.
 
-    Notes
-    -----
-    Attributes: ``mixture_`` (a ``Mixture`` or ``Fastfood``, on scaled inputs), ``W_``, ``lam_``,
-    ``noise_``, ``n_iter_`` (L-BFGS steps of the best start), ``scores_`` of the restarts.
+    Attributes
+    ----------
+    mixture_, W_, lam_, noise_, n_iter_, scores_
+        What was fitted: a ``Mixture`` or ``Fastfood`` on scaled inputs, the steps of L-BFGS from
+        the best start, and the scores of all restarts.
     """
 
     def __init__(

@@ -99,9 +99,10 @@ class MKLRegressor(FourierRegressor):
         to go from uniform to learned weights as well; "evidence" chooses everything by evidence.
     scaling, scales, lams, holdout, max_search_rows, a0, b0, chunk_rows : as in ``RKSRegressor``.
 
-    Notes
-    -----
-    Attributes: ``alpha_`` (K,) sums to one, ``bank_``, ``scale_``, ``lam_``, ``W_``, ``noise_``.
+    Attributes
+    ----------
+    alpha_, bank_, scale_, lam_, W_, noise_
+        What was chosen and fitted; alpha_ (K,) sums to one.
     """
 
     def __init__(
@@ -203,9 +204,10 @@ class MKLClassifier(FourierClassifier):
     scaling, scales, lams, select, holdout, n_shortlist, max_search_rows, chunk_rows : as in
         ``RKSClassifier``; the weights are learned on the rows of the search.
 
-    Notes
-    -----
-    Attributes: ``alpha_`` (K,) sums to one, ``bank_``, ``scale_``, ``lam_``, ``W_``, ``beta_``.
+    Attributes
+    ----------
+    alpha_, bank_, scale_, lam_, W_, beta_
+        What was chosen and fitted; alpha_ (K,) sums to one.
     """
 
     def __init__(

@@ -76,10 +76,11 @@ class RFOClassifier(FourierClassifier):
         rows, then as many are taken on all rows.
     scaling, scales, holdout, max_search_rows, chunk_rows : as in ``RKSClassifier``.
 
-    Notes
-    -----
-    Attributes: ``parameters_`` (nu, M, mu, beta, beta_0 on scaled inputs), ``W_``, ``lam_``,
-    ``n_iter_`` (L-BFGS steps of the best start), ``scores_`` of the restarts.
+    Attributes
+    ----------
+    parameters_, W_, lam_, n_iter_, scores_
+        What was fitted: nu, M, mu, beta, beta_0 on scaled inputs, the steps of L-BFGS from the
+        best start, and the scores of all restarts.
     """
 
     def __init__(

@@ -113,10 +113,10 @@ class RKSClassifier(FourierClassifier):
         after least squares has ranked all of them.
     max_search_rows : the search looks at no more (random) rows than this; None looks at all.
 
-    Notes
-    -----
-    Attributes: ``scale_``, ``lam_``, ``W_`` (M, d), ``beta_`` (2M + 1, C) with the intercept
-    last, ``choice_``, ``classes_``.
+    Attributes
+    ----------
+    scale_, lam_, W_, beta_, choice_, classes_
+        What was chosen and fitted; W_ (M, d), beta_ (2M + 1, C) with the intercept last.
     """
 
     def __init__(
