@@ -27,13 +27,16 @@ import numpy as np
 Data = tuple[np.ndarray, np.ndarray]
 
 
-def in_memory(data: Data, folder: Path) -> tuple[Any, ...]:
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def in_memory(data: Data, folder: Path) -> Arguments:
     """Arrays as they are."""
-    return data
+    return data, {}
 
 
-#: What fit is given, from arrays and a folder for files; an out-of-core engine is one more line.
-ENGINES: dict[str, Callable[[Data, Path], tuple[Any, ...]]] = {"memory": in_memory}
+#: What fit is given, from arrays and a folder for files; another engine is one more entry.
+ENGINES: dict[str, Callable[[Data, Path], Arguments]] = {"memory": in_memory}
 TASKS = ("regression", "two classes", "three classes", "laplace")
 
 
@@ -77,11 +80,12 @@ def digest(model: Any) -> str:
 def child(options: dict[str, Any], answer: Connection) -> None:
     """One fit, which may be killed; sends a word when it begins, and what it ends with."""
     folder = Path(options["folder"])
-    arguments = ENGINES[options["engine"]](make_data(options["task"], options["rows"]), folder)
+    data = make_data(options["task"], options["rows"])
+    arguments, keywords = ENGINES[options["engine"]](data, folder)
     model = make_model(options["task"], options["frequencies"])
     model.set_params(checkpoint=folder / "checkpoint", checkpoint_every=0)
     answer.send("begun")
-    model.fit(*arguments, resume=True)
+    model.fit(*arguments, **keywords, resume=True)
     answer.send(digest(model))
 
 
