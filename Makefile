@@ -12,7 +12,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-env lint bench accuracy results statistics docs gallery package clean
+.PHONY: help demo test test-env lint bench accuracy results statistics campaign mutants mutation \
+	coverage lock locked oldest newest audit docs gallery package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -41,6 +42,18 @@ test: test-env ## the test suite without its slow part; warnings are errors
 statistics: test-env ## the slow statistical tests of the samplers
 	@$(RUN) -m pytest -q -m slow --timeout=3600 tests/statistical
 
+campaign: test-env ## 10 000 adversarial examples for each estimator, two processes
+	$(RUN) benchmarks/campaign.py --examples 10000 --jobs 2
+
+mutants: test-env ## plant errors in copies of the package; every one must be caught
+	$(RUN) benchmarks/mutants.py --jobs 2 --out benchmarks/results/mutants.md
+
+mutation: $(VENV)/.extra-trust ## change the code of model/ and sampler/ everywhere and count what tests notice
+	$(RUN) benchmarks/mutation.py --jobs 2
+
+coverage: $(VENV)/.extra-trust ## lines and branches that the tests reach, at least 95 %
+	$(RUN) benchmarks/coverage_run.py
+
 lint: $(VENV)/.extra-lint ## style, formatting and types
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
@@ -54,6 +67,32 @@ accuracy: $(VENV)/.package ## prediction error on the paper's datasets
 
 results: $(VENV)/.package ## write docs/results.md from benchmarks/results/reproduce
 	$(RUN) benchmarks/results_page.py
+
+# uv resolves for all supported versions of Python at once; the file names versions and hashes only.
+lock: $(VENV)/.extra-trust ## write requirements/dev.lock anew
+	$(RUN) -m uv pip compile pyproject.toml --extra test --extra lint --extra docs --universal \
+		--python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
+		--upgrade --output-file requirements/dev.lock
+
+# Three environments beside .venv: as locked, with the oldest supported dependencies, with the newest.
+locked: ## the tests with exactly the locked packages, hashes checked
+	$(PYTHON) -m venv .venv-locked
+	.venv-locked/bin/python -m pip install --quiet --require-hashes -r requirements/dev.lock
+	.venv-locked/bin/python -m pip install --quiet --no-deps --editable .
+	.venv-locked/bin/python -m pytest -q
+
+oldest: ## the tests with the oldest supported dependencies (Python 3.11 or 3.12)
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" -c requirements/oldest.txt
+	.venv-oldest/bin/python -m pytest -q
+
+newest: ## the tests with the newest dependencies, development releases included
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --upgrade --pre --editable ".[test]"
+	.venv-newest/bin/python -m pytest -q
+
+audit: $(VENV)/.extra-trust ## look the locked packages up in the database of known vulnerabilities
+	$(RUN) -m pip_audit --require-hashes --disable-pip -r requirements/dev.lock
 
 docs: $(VENV)/.extra-docs ## build the documentation into site; warnings are errors
 	$(RUN) -m mkdocs build --strict
@@ -76,5 +115,6 @@ package: $(VENV)/.package ## build wheel and sdist into dist, and test the insta
 	BANKLEARN_WHEEL=1 $(VENV)-wheel/bin/python -m pytest -q $(PACKAGE_TESTS)
 
 clean: ## remove the environment, caches and outputs; results in benchmarks/.cache stay
-	rm -rf $(VENV) $(VENV)-wheel demo-output gallery-output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-wheel .venv-locked .venv-oldest .venv-newest statistics-output mutants demo-output \
+		gallery-output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -12,9 +12,22 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # tests draw without a display
 
 # No deadline: the first call of a compiled function is slow. Derandomised: a run can be repeated.
 settings.register_profile("banklearn", deadline=None, derandomize=True)
-settings.load_profile("banklearn")
+# `make campaign`: other examples every time; a failure prints how to repeat it.
+settings.register_profile("campaign", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("BANKLEARN_PROFILE", "banklearn"))
 
 SEEDS = [int(word) for word in os.environ.get("BANKLEARN_SEEDS", "0").split()]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The seed of all random numbers in the statistical tests."""
+    parser.addoption("--master-seed", type=int, default=0, help="seed of the statistical tests")
+
+
+@pytest.fixture(scope="session")
+def master_seed(request: pytest.FixtureRequest) -> int:
+    """What --master-seed says."""
+    return int(request.config.getoption("--master-seed"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -53,6 +53,37 @@ def test_weights_that_mean_nothing(weight, words):
         small().fit(X, Y, sample_weight=weight)
 
 
+@pytest.mark.parametrize("make", [BankRegressor, BankClassifier])
+def test_masked_values_are_missing(make):
+    hidden = np.ma.masked_array(X, mask=np.zeros(X.shape, dtype=bool))
+    make(**SMALL).fit(hidden, Y > 0)
+    hidden[3, 1] = np.ma.masked
+    with pytest.raises(ValueError, match="X is a masked array with 1 masked"):
+        make(**SMALL).fit(hidden, Y > 0)
+    with pytest.raises(ValueError, match="y is a masked array"):
+        make(**SMALL).fit(X, np.ma.masked_array(Y > 0, mask=X[:, 0] > 0))
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"proposal": "at-once"},
+        {"gradient_every": 3},
+        {"gradient_length": 7},
+        {"switch_probability": 0.1},
+        {"interweave_every": 0},
+    ],
+)
+def test_what_the_joint_move_would_ignore_is_refused(option):
+    with pytest.raises(ValueError, match="has no meaning with inference='laplace-mh'"):
+        BankClassifier(**SMALL, inference="laplace-mh", **option).fit(X, Y > 0)
+
+
+def test_the_joint_move_on_a_device_is_refused():
+    with pytest.raises(ValueError, match="computes on the CPU, but device is 'cuda'"):
+        BankClassifier(**SMALL, inference="laplace-mh", device="cuda").fit(X, Y > 0)
+
+
 def test_a_failed_fit_leaves_nothing_half_old():
     model = small().fit(X, Y)
     model.set_params(nu0=0.5)

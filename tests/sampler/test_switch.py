@@ -90,3 +90,11 @@ def test_what_is_taken_is_whole(case):
         np.testing.assert_array_equal(state.W[j], source.W[j])
         np.testing.assert_array_equal(state.mu[state.Z[j]], source.mu[source.Z[j]])
         np.testing.assert_array_equal(state.Sigma[state.Z[j]], source.Sigma[source.Z[j]])
+
+
+def test_a_large_concentration_costs_no_more():
+    problem = make_problem(6, M=30)
+    state = problem.state.with_(alpha=1e12)
+    labels, mu, _ = draw_components(30, state, problem.prior, np.random.default_rng(0))
+    assert len(mu) == state.K + 30  # each draw a component of its own
+    assert sorted(labels) == list(range(state.K, state.K + 30))

@@ -377,6 +377,7 @@ def _trace(run: Run[Draw]) -> dict[str, Any]:
         "lam",
         "gradient_acceptance",
         "jitter",
+        "trouble",
     )
     trace: dict[str, Any] = {n: np.array([getattr(i, n) for i in run.trace]) for n in names}
     trace["warmup"] = run.warmup

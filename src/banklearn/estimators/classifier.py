@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from os import PathLike
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
-from banklearn.estimators.data import check_weight, validate_data
+from banklearn.estimators.data import check_weight, refuse_too_many_rows, validate_data
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import Trend
 from banklearn.posterior.classify import (
@@ -125,6 +126,8 @@ class BankClassifier(ClassifierMixin, BankBase):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check.one_of("inference", self.inference, ("polya-gamma", "laplace-mh"))
+        if self.inference == "laplace-mh":
+            self._refuse_what_the_joint_move_has_not()
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, resume: bool = False
@@ -147,7 +150,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             where = "y" if weight is None else "y, where weights are above zero,"
             raise ValueError(
                 f"Classification needs at least two classes, but {where} holds only one class: "
-                f"{classes[0].item()!r}."
+                f"{classes.tolist()[0]!r}."
             )
         self.classes_ = classes
         self.stick_ = self._stick(codes, weight)
@@ -164,6 +167,24 @@ class BankClassifier(ClassifierMixin, BankBase):
             kernel=joint_move if laplace else collapsed,
         )
         return self
+
+    def _refuse_what_the_joint_move_has_not(self) -> None:
+        """A setting that would be ignored is refused; the defaults mean nothing there."""
+        defaults = inspect.signature(type(self)).parameters
+        ignored = ("switch_probability", "interweave_every", "proposal")
+        for name in (*ignored, "gradient_every", "gradient_length"):
+            value = getattr(self, name)
+            if value != defaults[name].default:
+                raise ValueError(
+                    f"{name}={value!r} has no meaning with inference='laplace-mh', which moves a "
+                    "frequency together with its weights. Leave it out, or use "
+                    "inference='polya-gamma'."
+                )
+        if self.device not in ("auto", "cpu"):
+            raise ValueError(
+                f"inference='laplace-mh' computes on the CPU, but device is {self.device!r}. Use "
+                "device='cpu', or inference='polya-gamma'."
+            )
 
     def _weigh_classes(self, y: Any, weight: Array | None) -> Array:
         """Sample weights times class weights; "balanced" counts a row of weight w as w rows."""
@@ -184,6 +205,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             raise ValueError(
                 "class_weight and sample_weight leave no row with a weight above zero."
             )
+        refuse_too_many_rows("class_weight times sample_weight", product)
         return product
 
     def _stick(self, codes: NDArray[np.intp], weight: Array | None) -> NDArray[np.intp]:

@@ -11,21 +11,32 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 Array = NDArray[np.float64]
 
+#: Beyond this many rows (counted with their weights) the prior is lost to rounding.
+MOST_ROWS = 1e15
+
 #: Parts of NumPy's and pandas' messages about values that are not numbers.
-_NOT_NUMBERS = ("could not convert", "could not be promoted", "inhomogeneous")
+_NOT_NUMBERS = (
+    "could not convert",
+    "could not be promoted",
+    "inhomogeneous",
+    "float() argument must be",
+)
 
 
 def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
     """As scikit-learn's function; what is not a number is refused in a sentence."""
     if isinstance(X, str | bytes):
         raise ValueError(f"X must be a table of numbers, but is the text {X!r}.")
+    for name, values in (("X", X), *(("y", y) for y in args)):
+        _refuse_masked(name, values)
     _refuse_dates(X)
     try:
         return _validate_data(estimator, X, *args, **options)
     except (ValueError, TypeError) as error:
         if not any(words in str(error) for words in _NOT_NUMBERS):
             raise
-        raise ValueError(_not_numbers(X)) from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_not_numbers(X)) from error
 
 
 def numeric_target(y: Any) -> Array:
@@ -60,12 +71,19 @@ def check_weight(sample_weight: Any, X: Array) -> Array | None:
         raise ValueError("sample_weight holds text, but numbers are needed.") from error
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every row: there is nothing to fit.")
-    if weight.max() > 1e100:
-        raise ValueError(
-            f"sample_weight goes up to {weight.max():.3g}; a row of weight w counts as w rows, so "
-            "such weights mean nothing. Divide them by their mean."
-        )
+    refuse_too_many_rows("sample_weight", weight)
     return weight
+
+
+def refuse_too_many_rows(name: str, weight: Array) -> None:
+    """Refuse weights that stand for more rows than 64-bit numbers can tell apart."""
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if total > MOST_ROWS:
+        raise ValueError(
+            f"{name} adds up to {total:.3g}; a row of weight w counts as w rows, so such weights "
+            "mean nothing. Divide them by their mean."
+        )
 
 
 def _columns(X: Any) -> list[tuple[str, Any]]:
@@ -77,6 +95,16 @@ def _columns(X: Any) -> list[tuple[str, Any]]:
     except ValueError:
         return []
     return [(f"Column {i} of X", c) for i, c in enumerate(table.T)] if table.ndim == 2 else []
+
+
+def _refuse_masked(name: str, values: Any) -> None:
+    """A masked entry is a missing one; as an array it would be whatever lies under the mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        hidden = int(np.ma.getmaskarray(values).sum())
+        raise ValueError(
+            f"{name} is a masked array with {hidden} masked values, which are missing values. Fill "
+            "them in, or remove those rows."
+        )
 
 
 def _refuse_dates(X: Any) -> None:
@@ -99,14 +127,19 @@ def _not_numbers(X: Any) -> str:
                     f"{label} holds text ({value!r}), but numbers are needed. Encode it first, for "
                     "example with sklearn.preprocessing.OneHotEncoder."
                 )
+            if not _is_number(value):
+                return (
+                    f"{label} holds {value!r}, but every argument must be a number, or a string "
+                    "that is a number. Remove rows with missing values or fill them in."
+                )
     if not _columns(X):
         return "X must be a table: rows of the same number of numbers."
     return "y holds text, but numbers are needed."
 
 
-def _is_number(text: str) -> bool:
+def _is_number(value: Any) -> bool:
     try:
-        float(text)
-    except ValueError:
+        float(value)
+    except (TypeError, ValueError):
         return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,18 @@ class BankRegressor(RegressorMixin, BankBase):
         if weight is not None and not weight.all():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.target_scaling_: TargetScaling = fit_target_scaling(y, weight)
+        if len(y) < 2:
+            raise ValueError(
+                "Regression needs at least two rows, but n_samples = 1 (rows of weight zero do not "
+                "count): one row says nothing about the spread of the target."
+            )
+        if y.max() == y.min():
+            warnings.warn(
+                f"y does not vary, so only the prior of the noise (a0, b0) says how far new values "
+                f"may lie from {float(y[0]):g}: intervals will be very narrow.",
+                UserWarning,
+                stacklevel=2,
+            )
         scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
         self._fit_posterior(X, scaled, weight, Gaussian(self.a0, self.b0), regression_draw)
         return self
@@ -117,7 +130,6 @@ class BankRegressor(RegressorMixin, BankBase):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean of the predictive law, (n,); with return_std also its standard deviation."""
         rows = self._rows(X)
-        shift, scale = self.target_scaling_.shift, self.target_scaling_.scale
         mean = np.empty(len(rows))
         std = np.empty(len(rows)) if return_std else None
         for part in row_blocks(rows):
@@ -126,8 +138,8 @@ class BankRegressor(RegressorMixin, BankBase):
             else:
                 law = self._law(rows[part])
                 mean[part], std[part] = law.mean(), law.std()
-        mean = shift + scale * mean
-        return mean if std is None else (mean, scale * std)
+        mean = self.target_scaling_.value(mean)
+        return mean if std is None else (mean, self.target_scaling_.spread(std))
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> tuple[Array, Array]:
         """Central interval of the predictive law: (lower, upper), (n,) each."""
@@ -147,7 +159,7 @@ class BankRegressor(RegressorMixin, BankBase):
             law = self._law(rows[part])
             for i, q in enumerate(levels):
                 out[part, i] = law.quantile(float(q))
-        return np.asarray(self.target_scaling_.shift + self.target_scaling_.scale * out)
+        return self.target_scaling_.value(out)
 
     def log_predictive_density(self, X: Any, y: Any) -> Array:
         """log p(y_i | x_i, training data) for each row, (n,)."""
@@ -173,7 +185,8 @@ class BankRegressor(RegressorMixin, BankBase):
         out = np.empty((len(rows), n_samples))
         for s in range(n_samples):
             draw = self.draws_[rng.integers(len(self.draws_))]
-            variance = draw.noise * draw.dof / rng.chisquare(draw.dof)
+            # So few degrees of freedom that the draw rounds to zero: the smallest number instead.
+            variance = draw.noise * draw.dof / max(rng.chisquare(draw.dof), np.finfo(float).tiny)
             root = draw.root[0]
             if root.shape[0] == root.shape[1]:
                 step = root @ rng.standard_normal(root.shape[1])
@@ -186,7 +199,7 @@ class BankRegressor(RegressorMixin, BankBase):
                 out[part, s] = beta @ features_of(draw, rows[part], self.trend_)
             if noise:
                 out[:, s] += np.sqrt(variance) * rng.standard_normal(len(rows))
-        return np.asarray(self.target_scaling_.shift + self.target_scaling_.scale * out)
+        return self.target_scaling_.value(out)
 
     def _rows(self, X: Any) -> ScaledRows:
         check_is_fitted(self)

@@ -146,7 +146,8 @@ def laplace_pair(c, s, offset, y, weight, lam):  # type: ignore[no-untyped-def]
         g0 -= lam * b0
         g1 -= lam * b1
         a, d = h00 + lam, h11 + lam
-        det = a * d - h01 * h01
+        # The same as a d - h01^2, but never below what lam adds: equal columns cancel the rest.
+        det = max(h00 * h11 - h01 * h01, 0.0) + lam * (h00 + h11 + lam)
         d0 = (d * g0 - h01 * g1) / det
         d1 = (a * g1 - h01 * g0) / det
         decrement = g0 * d0 + g1 * d1

@@ -33,7 +33,9 @@ def draw_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) -> Arr
     w = np.empty(len(z))
     far = z > FAR
     if far.any():
-        w[far] = rng.wald(shape[far] / (2.0 * z[far]), 0.25 * shape[far] ** 2)
+        # A shape whose square rounds to zero keeps the smallest scale; its draws round to zero.
+        scale = np.maximum(0.25 * shape[far] ** 2, np.finfo(float).tiny)
+        w[far] = rng.wald(np.maximum(shape[far] / (2.0 * z[far]), np.finfo(float).tiny), scale)
     large = ~far & (shape >= LARGE)
     if large.any():
         w[large] = random_polyagamma(shape[large], z[large], random_state=rng)

@@ -16,6 +16,11 @@ KINDS: tuple[Kind, ...] = ("none", "standard", "arcsinh")
 
 #: Inputs that are looked at together, so that no copy of all of them is made.
 FIT_COLUMNS = 8
+#: Rows further out than this many units are taken to be this far out: squares stay finite.
+FAR = 1e100
+#: Largest input that may be left as it is: beyond, the phase of a feature has lost its digits.
+LARGEST_UNSCALED = 1e10
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,12 @@ class InputScaling:
     def __call__(self, X: Array) -> Array:
         """Transform rows of all inputs, (n, d) to (n, number used)."""
         X = np.asarray(X, dtype=np.float64)[:, self.used]
-        if self.kind == "arcsinh":
-            X = np.arcsinh((X - self.centre) / self.spread)
-        return np.ascontiguousarray((X - self.shift) / self.scale)
+        with np.errstate(over="ignore"):  # infinitely far is cut to FAR
+            if self.kind == "arcsinh":
+                X = (X - self.centre) / self.spread
+                X = np.arcsinh(np.clip(X, -_LARGEST, _LARGEST))
+            X = (X - self.shift) / self.scale
+        return np.ascontiguousarray(np.clip(X, -FAR, FAR))
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,13 @@ def fit_scaling(X: Array, weight: Array | None, kind: Kind) -> InputScaling:
         used = used.copy()
         used[0] = True
     columns = np.flatnonzero(used)
+    largest = float(max(high[used].max(), -low[used].min()))
+    if kind == "none" and largest > LARGEST_UNSCALED:
+        raise ValueError(
+            f"Inputs go up to {largest:.3g}, too large to be used as they are: the features are "
+            "cosines of them, and numbers of such extreme size have no phase. Use "
+            "input_scaling='standard' or 'arcsinh', or give the inputs in other units."
+        )
     centre, spread = np.zeros(len(columns)), np.ones(len(columns))
     shift, scale = np.zeros(len(columns)), np.ones(len(columns))
     for start in range(0, len(columns) if kind != "none" else 0, FIT_COLUMNS):
@@ -78,7 +93,9 @@ def fit_scaling(X: Array, weight: Array | None, kind: Kind) -> InputScaling:
             centre[part] = median(some, weight)
             some -= centre[part]
             spread[part] = _spread(some, weight)
-            np.arcsinh(np.divide(some, spread[part], out=some), out=some)
+            with np.errstate(over="ignore"):
+                np.divide(some, spread[part], out=some)
+            np.arcsinh(np.clip(some, -_LARGEST, _LARGEST, out=some), out=some)
         shift[part], scale[part] = mean_and_std(some, weight)
     return InputScaling(kind, used, shift, np.where(scale > 0, scale, 1.0), centre, spread)
 
@@ -97,9 +114,22 @@ class TargetScaling:
     shift: float
     scale: float
 
+    def value(self, scaled: Array) -> Array:
+        """From the model's units back to y's; what overflows becomes the largest number."""
+        with np.errstate(over="ignore"):
+            return np.clip(self.shift + self.scale * scaled, -_LARGEST, _LARGEST)
+
+    def spread(self, scaled: Array) -> Array:
+        """The same for a standard deviation."""
+        with np.errstate(over="ignore"):
+            return np.minimum(self.scale * scaled, _LARGEST)
+
 
 def fit_target_scaling(y: Array, weight: Array | None) -> TargetScaling:
-    """Mean and standard deviation; a constant target keeps scale 1."""
+    """Mean and standard deviation; a constant target has its own size as scale, zero has 1."""
+    if y.max() == y.min():
+        return TargetScaling(float(y[0]), abs(float(y[0])) or 1.0)
     shift, scale = mean_and_std(y[:, None], weight)
-    smallest = 1e-12 * max(abs(float(shift[0])), np.finfo(float).tiny)
-    return TargetScaling(float(shift[0]), float(scale[0]) if scale[0] > smallest else 1.0)
+    # Differences as small as rounding are not blown up to noise of size one.
+    smallest = max(1e-12 * float(np.abs(y).max()), np.finfo(float).tiny)
+    return TargetScaling(float(shift[0]), max(float(scale[0]), smallest))

@@ -117,7 +117,7 @@ def laplace_end(
     # Cholesky of the 2 x 2 precision; b = mode + L^-T xi.
     l00 = math.sqrt(h00)
     l10 = h01 / l00
-    l11 = math.sqrt(h11 - l10 * l10)
+    l11 = math.sqrt(max(h11 - l10 * l10, lam))  # never below lam, but rounding could
     if b is None:
         x0, x1 = rng.standard_normal(2)
         z1 = x1 / l11

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -252,10 +252,11 @@ def run_chains(
     with limited_to(1 if workers > 1 else None), ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(run_one, c, stop) for c in range(n_chains)]
         try:
-            while not all(job.done() for job in jobs):
-                time.sleep(0.02)
+            # A limited wait, so that Ctrl-C is noticed; a chain that fails ends it at once.
+            while wait(jobs, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
                 if any(job.done() and job.exception() for job in jobs):
                     stop.set()
+                    wait(jobs)
         except KeyboardInterrupt:
             interrupted = True
             stop.set()

@@ -60,19 +60,24 @@ def draw_components(
 ) -> tuple[Labels, Array, Array]:
     """n labels from G, and its components as far as they were met.
 
-    The mass that is left is broken into new components only as draws fall on it.
+    Draws that fall on the mass that is left follow Polya's urn, which is the law of draws from
+    G_0: as many steps as draws, however large alpha is.
     """
     m = np.bincount(state.Z, minlength=state.K).astype(float)
     shares = np.append(rng.gamma(m), rng.gamma(state.alpha))
-    edges = list(np.cumsum(shares[:-1] / shares.sum()))
+    edges = np.cumsum(shares[:-1] / shares.sum())
+    labels = np.searchsorted(edges, rng.random(n), side="right").astype(np.int64)
     mu, Sigma = list(state.mu), list(state.Sigma)
     base = prior.base(state.psi)
-    labels = np.empty(n, dtype=np.int64)
-    for i, u in enumerate(rng.random(n)):
-        while u >= edges[-1]:
-            edges.append(edges[-1] + (1.0 - edges[-1]) * rng.beta(1.0, state.alpha))
+    urn: list[int] = []
+    for i in np.flatnonzero(labels == state.K):
+        place = rng.random() * (len(urn) + state.alpha)
+        if place < len(urn):
+            labels[i] = urn[int(place)]
+        else:
             atom = niw.draw(base, rng)
+            labels[i] = len(mu)
             mu.append(atom[0])
             Sigma.append(atom[1])
-        labels[i] = np.searchsorted(edges, u, side="right")
+        urn.append(int(labels[i]))
     return labels, np.stack(mu), np.stack(Sigma)

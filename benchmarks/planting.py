@@ -1,0 +1,125 @@
+"""Run tests on copies of the tree in which one file has been changed, several at once."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Imported once, before processes are forked: what takes longest to import.
+HEAVY = ("numpy", "scipy.stats", "scipy.linalg", "numba", "sklearn.base", "pandas", "pytest")
+#: A change that makes the tests run longer than this has been noticed.
+SECONDS = 300
+#: How an answer begins that says nothing about the tests.
+BROKEN = "pytest ended"
+
+
+class Job(NamedTuple):
+    """Tests to run on a tree where `file` of the package holds `text`; no file: unchanged."""
+
+    label: str
+    tests: tuple[str, ...]
+    file: str = ""
+    text: str = ""
+
+
+class Result(NamedTuple):
+    """The test that failed first (nothing: all passed), and the seconds it took."""
+
+    job: Job
+    caught_by: str
+    seconds: float
+
+
+class FirstFailure:
+    """A pytest plugin that remembers the first failure."""
+
+    def __init__(self) -> None:
+        self.name = ""
+
+    def pytest_runtest_logreport(self, report: object) -> None:
+        if getattr(report, "failed", False) and not self.name:
+            self.name = str(getattr(report, "nodeid", ""))
+
+    def pytest_collectreport(self, report: object) -> None:
+        self.pytest_runtest_logreport(report)
+
+
+def _run_tests(root: Path, tests: Iterable[str]) -> str:
+    """Run tests of a tree in this process; the first failure, or nothing."""
+    import pytest
+
+    os.chdir(root)
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    sys.path.insert(0, str(root / "src"))
+    sys.dont_write_bytecode = True
+    for name, module in list(sys.modules.items()):  # whatever was imported from the tree itself
+        if str(getattr(module, "__file__", None) or "").startswith(str(ROOT)):
+            del sys.modules[name]
+    plugin = FirstFailure()
+    arguments = ["-x", "-q", "-p", "no:cacheprovider", "--rootdir", str(root), *tests]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        code = pytest.main(arguments, plugins=[plugin])
+    if code not in (0, 1) and not plugin.name:
+        return f"{BROKEN} with status {int(code)}"
+    return plugin.name
+
+
+def _child(root: Path, job: Job, answer: Connection) -> None:
+    signal.alarm(SECONDS)
+    if job.file:
+        (root / "src" / "banklearn" / job.file).write_text(job.text, encoding="utf-8")
+    answer.send(_run_tests(root, job.tests))
+    answer.close()
+
+
+def _copy_tree(folder: str) -> Path:
+    root = Path(folder) / "tree"
+    # Compiled loops (and their time stamps) come along: only a changed file compiles again.
+    skip = shutil.ignore_patterns("*.pyc", "results", ".cache")
+    for name in ("src", "tests", "benchmarks"):
+        shutil.copytree(ROOT / name, root / name, ignore=skip)
+    shutil.copy2(ROOT / "pyproject.toml", root)
+    return root
+
+
+def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Result]:
+    """Results as they come, `at_once` processes at work."""
+    for name in HEAVY:
+        importlib.import_module(name)
+    context = multiprocessing.get_context("fork")
+    waiting = list(jobs)[::-1]
+    active: dict[Connection, tuple[Job, multiprocessing.process.BaseProcess, str, float]] = {}
+    while waiting or active:
+        while waiting and len(active) < at_once:
+            job = waiting.pop()
+            folder = tempfile.mkdtemp(prefix="planted-")
+            here, there = context.Pipe(duplex=False)
+            process = context.Process(target=_child, args=(_copy_tree(folder), job, there))
+            process.start()
+            there.close()
+            active[here] = (job, process, folder, time.monotonic())
+        for here in wait(list(active)):
+            assert isinstance(here, Connection)
+            job, process, folder, begin = active.pop(here)
+            try:
+                name = here.recv()
+            except EOFError:
+                name = "the process died or ran out of time"
+            process.join()
+            if name.startswith(BROKEN):
+                raise RuntimeError(f"{job.label}: {name}; the tests could not be run.")
+            shutil.rmtree(folder, ignore_errors=True)
+            yield Result(job, name, time.monotonic() - begin)

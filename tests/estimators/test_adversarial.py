@@ -1,0 +1,223 @@
+"""Property-based tests of the estimators; `make campaign` runs 10 000 examples of each."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adversarial import CAMPAIGN, CONTAINERS, Example, attempt, examples
+from banklearn import BankClassifier, BankRegressor
+
+TINY = {
+    "n_frequencies": 2,
+    "n_warmup": 1,
+    "n_draws": 1,
+    "thin": 1,
+    "n_chains": 1,
+    "random_state": 0,
+}
+
+
+@st.composite
+def regressions(draw):
+    case = draw(examples())
+    case.options.update(
+        gradient_every=draw(st.sampled_from([0, 0, 1])),
+        proposal=draw(st.sampled_from(["in-turn", "in-turn", "at-once"])),
+    )
+    name = draw(st.sampled_from(["nothing", "nothing", "a0", "b0"]))
+    if name != "nothing":
+        case.options[name] = draw(st.sampled_from([1e-12, 1e-3, 1e6]))
+    return case
+
+
+@st.composite
+def classifications(draw):
+    case = draw(examples())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    C, rows = draw(st.integers(1, 4)), len(case.X)
+    codes = rng.integers(C, size=rows)
+    if draw(st.booleans()):  # separable by the first input
+        codes = np.minimum(np.argsort(np.argsort(case.X[:, 0])) * C // rows, C - 1)
+    kind = draw(st.sampled_from(["numbers", "words", "truth", "floats", "objects"]))
+    labels = {
+        "numbers": codes * 7 - 3,
+        "words": np.array(["a", "b", "long word", ""])[codes],
+        "truth": codes > 0,
+        "floats": codes * 1.0,
+        "objects": np.array(["x", "y", "z", "u"], dtype=object)[codes],
+    }[kind]
+    inference = draw(st.sampled_from(["polya-gamma", "laplace-mh"]))
+    case.options.update(
+        inference=inference,
+        class_weight=draw(st.sampled_from([None, None, "balanced"])),
+    )
+    if inference == "polya-gamma":
+        case.options.update(
+            gradient_every=draw(st.sampled_from([0, 0, 1])),
+            proposal=draw(st.sampled_from(["in-turn", "in-turn", "at-once"])),
+        )
+    return replace(case, y=labels)
+
+
+def both(case, answer):
+    """The answer for plain arrays, and for this example's container; None where refused."""
+    plain = case.numbers()
+    far = case.contained(case.X_new) if case.narrow is None else case.X_new
+    one = attempt(lambda: answer(case, plain, case.X_new))
+    other = attempt(lambda: answer(case, case.contained(plain), far))
+    assert (one is None) == (other is None), "one container is refused, another is not"
+    return one, other
+
+
+def regression(case, X, X_new):
+    model = BankRegressor(**case.options).fit(X, case.y, sample_weight=case.weight)
+    near = np.stack([*model.predict(X, return_std=True), *model.predict_interval(X)])
+    return model, near, np.stack(model.predict(X_new, return_std=True))
+
+
+def check_regression(case):
+    """Finite, ordered, and the same whatever holds the numbers."""
+    result, again = both(case, regression)
+    if result is None:
+        return
+    _, near, far = result
+    _, std, lower, upper = near
+    assert np.isfinite(near).all()
+    assert np.isfinite(far).all()
+    assert (std >= 0).all()
+    assert (lower <= upper).all()
+    plain = case.contained(case.numbers())
+    with_names = case.contained(case.X_new) if case.narrow is None else case.X_new
+    assert not np.isnan(again[0].log_predictive_density(plain, case.y)).any()
+    assert np.isfinite(again[0].sample_y(with_names, 1, random_state=0)).all()
+    np.testing.assert_array_equal(near, again[1])
+    np.testing.assert_array_equal(far, again[2])
+
+
+@CAMPAIGN
+@given(regressions())
+def test_a_regressor_answers_or_refuses(case):
+    check_regression(case)
+
+
+def classification(case, X, X_new):
+    model = BankClassifier(**case.options).fit(X, case.y, sample_weight=case.weight)
+    return model, np.concatenate([model.predict_proba(X), model.predict_proba(X_new)])
+
+
+def check_classification(case):
+    """Probabilities, and the same ones whatever holds the numbers."""
+    result, again = both(case, classification)
+    if result is None:
+        return
+    model, p = result
+    plain = case.numbers()
+    C = len(np.unique(case.y if case.weight is None else case.y[case.weight > 0]))
+    assert p.shape == (len(plain) + len(case.X_new), C)
+    assert ((p >= 0) & (p <= 1)).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
+    assert set(model.predict(plain).tolist()) <= set(case.y.tolist())
+    lower, upper = model.predict_proba_interval(plain)
+    assert (lower <= upper).all()
+    assert np.isfinite(model.predict_latent(case.X_new)).all()
+    assert np.isfinite(model.decision_function(case.X_new)).all()
+    np.testing.assert_array_equal(p, again[1])
+
+
+@CAMPAIGN
+@given(classifications())
+def test_a_classifier_answers_or_refuses(case):
+    check_classification(case)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_every_container_is_read(container):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, 2))
+    case = Example(X, X[:, 0], X[:2], None, container, None, {**TINY, "spectral_scale": 1.0})
+    assert both(case, regression)[1] is not None
+    check_regression(case)
+    check_classification(replace(case, y=X[:, 0] > 0))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, None, pd.NA, "Rome", 1 + 2j])
+@pytest.mark.parametrize("make", [BankRegressor, BankClassifier])
+@settings(max_examples=4)
+@given(place=st.integers(0, 23), frame=st.booleans())
+def test_a_single_bad_value_is_refused(make, bad, place, frame):
+    X = np.random.default_rng(0).standard_normal((12, 2)).astype(object)
+    y = np.arange(12) % 2
+    X[place // 2, place % 2] = bad
+    table = pd.DataFrame(X, columns=["a", "b"]) if frame else X
+    assert attempt(lambda: make(**TINY).fit(table, y)) is None
+
+
+LINE = np.arange(6.0)[:, None]
+
+
+def case_of(X, y, **changes):
+    fields = {
+        "X": np.asarray(X, dtype=float),
+        "y": np.asarray(y),
+        "X_new": np.array([[0.5], [-3.0]]),
+        "weight": None,
+        "container": "rows first",
+        "narrow": None,
+        "options": {**TINY, "spectral_scale": 1.0},
+    }
+    return Example(**(fields | changes))
+
+
+#: What once failed: overflow, division by zero, somebody else's words, a warning unexplained.
+ONCE_FAILED_REGRESSION = {
+    "rows infinitely far away": case_of(1e-167 * LINE, LINE[:, 0], X_new=np.array([[1e129]])),
+    "huge targets far away": case_of(
+        LINE,
+        1e300 * LINE[:, 0],
+        X_new=np.array([[1e300], [-1e300]]),
+        options={**TINY, "trend": "linear", "input_scaling": "standard"},
+    ),
+    "a constant target whose mean rounds": case_of(LINE, np.full(6, 1e183)),
+    "nearly constant target": case_of(LINE, 1e183 * (1 + 1e-13 * LINE[:, 0])),
+    "huge inputs as they are": case_of(
+        1e261 * LINE, LINE[:, 0], options={**TINY, "input_scaling": "none", "trend": "linear"}
+    ),
+    "no degrees of freedom": case_of(
+        LINE, np.sin(LINE[:, 0]), weight=np.full(6, 1e-300), options={**TINY, "a0": 1e-12}
+    ),
+    "one row": case_of(LINE[:1], [1.0]),
+}
+ONCE_FAILED_CLASSIFICATION = {
+    "one class of objects": case_of(LINE, np.array(["x"] * 6, dtype=object)),
+    "weights whose square is zero": case_of(
+        LINE, np.arange(6) % 2, weight=np.full(6, 1e-300), options={**TINY, "trend": "constant"}
+    ),
+    "weights that hide the prior": case_of(
+        np.full((6, 1), 1e180),
+        np.arange(6) > 2,
+        weight=np.array([5e24, 5e19, 2e-4, 1e27, 2e7, 2e5]),
+        options={**TINY, "inference": "laplace-mh"},
+    ),
+    "equal columns under heavy weights": case_of(
+        np.full((6, 1), 2.0),
+        np.arange(6) > 2,
+        weight=np.full(6, 1e14),
+        options={**TINY, "inference": "laplace-mh", "trend": "none"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ONCE_FAILED_REGRESSION.values(), ids=ONCE_FAILED_REGRESSION)
+def test_what_once_failed_in_regression(case):
+    check_regression(case)
+
+
+@pytest.mark.parametrize(
+    "case", ONCE_FAILED_CLASSIFICATION.values(), ids=ONCE_FAILED_CLASSIFICATION
+)
+def test_what_once_failed_in_classification(case):
+    check_classification(case)

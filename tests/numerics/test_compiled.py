@@ -1,0 +1,143 @@
+"""Every compiled loop does what its source says when it runs as ordinary Python.
+
+This also lets coverage see the lines of the loops, which it cannot while they are compiled.
+"""
+
+import copy
+
+import numpy as np
+import pytest
+
+from banklearn.numerics import _accept, _compiled
+
+DISPATCHERS = {
+    name: f
+    for module in (_compiled, _accept)
+    for name, f in vars(module).items()
+    if hasattr(f, "py_func")
+}
+RNG = np.random.default_rng(0)
+
+
+def spd(n, tasks=2):
+    A = RNG.standard_normal((tasks, n, 2 * n))
+    return np.ascontiguousarray(A @ A.transpose(0, 2, 1))
+
+
+def phases():
+    plain = np.array([0.0, 0.3, 1.2, 2.0, 3.5, 5.1, -0.4, -2.2, -4.0, 1e4, 1e5, -1e5])
+    return np.stack([plain, 7.0 * plain])
+
+
+def accept(m, a_n, tasks=1, broken=None):
+    """Arguments of accept_small; broken spoils a diagonal entry."""
+    S = spd(4 * m + 1, tasks)
+    if broken is not None:
+        S[:, broken, broken] = -1.0
+    log_u = 0.3 * RNG.standard_normal(m)
+    return S, 0, 50.0 if a_n else 0.0, a_n, log_u, np.zeros(m, dtype=bool), np.zeros(2)
+
+
+def crp(log_alpha):
+    Z = np.array([0, 0, 1, 1, 2, 0, 1, 2])
+    counts = np.bincount(Z)
+    density, new = RNG.standard_normal((8, 3)), RNG.standard_normal(8)
+    return 0, RNG.random(8), Z, counts, density, new, log_alpha
+
+
+def logistic(n=12, scale=1.0, weight=None):
+    c, s = RNG.standard_normal((2, n))
+    y = (RNG.random(n) < 0.5).astype(float)
+    weight = np.ones(n) if weight is None else np.full(n, weight)
+    return scale * c, scale * s, RNG.standard_normal(n), y, weight
+
+
+def log_value(a_n, S=None, rest=50.0):
+    return (spd(5) if S is None else S), 0, 2, rest, a_n
+
+
+def eliminate(broken=False):
+    S = spd(13)
+    if broken:
+        S[:, 5, 5] = -1.0
+    return S, 0, 0, 1, 3, np.array([4, 5, 10, 11]), np.zeros((2, 5, 5))
+
+
+SOME = np.array([True, False])
+
+
+CASES = {
+    "interleave": [
+        (spd(10, 1)[0], RNG.standard_normal(10), 2, 0.5, np.zeros((11, 11)), part, 2)
+        for part in (0, 1)
+    ],
+    "gather_second": [
+        (spd(13, 1)[0], 0, 1, 3, np.zeros((4, 4)), np.zeros((4, 5)), np.zeros((5, 5)), part, 2)
+        for part in (0, 1)
+    ],
+    "gather_first": [
+        (spd(13, 1)[0], 0, 2, 3, SOME, np.zeros((4, 4)), np.zeros((4, 5)), part, 2)
+        for part in (0, 1)
+    ],
+    "fill_factor": [
+        (spd(4, 1)[0], RNG.random((4, 9)), SOME, 0, np.zeros((8, 8)), np.zeros(8), part, 2)
+        for part in (0, 1)
+    ],
+    "gather_used": [(spd(9, 1)[0], 0, SOME, np.zeros((4, 4)), np.zeros((4, 1)))],
+    "select": [(spd(6, 1)[0], np.array([4, 1, 2]), np.zeros((3, 3)), 0, 2)],
+    "_cos_sin": [(phases()[0], np.zeros(12), np.zeros(12), 0.5)],
+    "cos_sin_rows": [(phases(), np.zeros((4, 12)), 0.5)],
+    "crp_walk": [crp(-50.0), crp(0.0), crp(50.0)],
+    "_log_value": [
+        log_value(0.0),
+        log_value(3.0),
+        log_value(3.0, rest=-1e9),
+        log_value(0.0, -spd(5)),
+        log_value(0.0, np.ones((2, 5, 5)) - 1e-3 * np.eye(5)),
+    ],
+    "_eliminate": [eliminate(), eliminate(broken=True)],
+    "accept_small": [
+        accept(1, 0.0),
+        accept(1, 5.0),
+        accept(1, 0.0, broken=2),
+        accept(3, 0.0, tasks=2),
+        accept(5, 5.0),
+        accept(4, 5.0, broken=7),
+    ],
+    "mirror_lower": [(RNG.standard_normal((40, 40)),)],
+    "copy_lower": [(RNG.standard_normal((5, 5)), np.ones((5, 5)))],
+    "logistic_pair": [(*logistic(), 0.3, -2.0)],
+    "laplace_pair": [
+        (*logistic(), 0.5),
+        (*logistic(scale=1e3, weight=1e6), 1e-6),
+        (*logistic(scale=40.0), 1e-9),
+    ],
+    "_add_slope": [(*RNG.standard_normal((6, 9)), 0.4, -1.1, np.zeros(9))],
+    "add_phase_gradient": [
+        (
+            RNG.standard_normal((4, 9)),
+            RNG.standard_normal((4, 9)),
+            RNG.random(9),
+            RNG.standard_normal(9),
+            RNG.standard_normal(4),
+            np.zeros((2, 9)),
+        )
+    ],
+}
+
+
+def test_every_loop_has_a_case():
+    assert DISPATCHERS.keys() == CASES.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [(name, case) for name, cases in CASES.items() for case in cases]
+)
+def test_the_compiled_loop_does_what_its_source_says(name, arguments):
+    compiled, plain = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    result = DISPATCHERS[name](*compiled)
+    expected = DISPATCHERS[name].py_func(*plain)
+    if expected is not None:
+        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-12)
+    for changed, right in zip(compiled, plain, strict=True):
+        np.testing.assert_allclose(changed, right, rtol=1e-9, atol=1e-12)

@@ -1,0 +1,27 @@
+"""Simulation-based calibration in small: the ranks, and that their test sees what is wrong."""
+
+import numpy as np
+import pytest
+
+import calibration
+from trust import LIMIT
+
+
+@pytest.mark.parametrize("name", calibration.SETTINGS)
+def test_ranks_are_those_of_the_draws(name, master_seed):
+    ranks = np.array([calibration.one_data_set(name, master_seed, i) for i in range(2)])
+    assert ranks.shape == (2, len(calibration.names(calibration.SETTINGS[name])))
+    assert ((ranks >= 0) & (ranks <= calibration.DRAWS)).all()
+    assert not np.array_equal(ranks[0], ranks[1])
+
+
+def test_uniform_ranks_pass_and_others_do_not():
+    rng = np.random.default_rng(0)
+    top = calibration.DRAWS + 1
+    columns = len(calibration.names(calibration.SETTINGS["two classes"]))
+    even = rng.integers(0, top, (512, columns))
+    assert min(calibration.uniformity(even, "two classes", 0).values()) > LIMIT
+    too_sure = (rng.beta(0.6, 0.6, (512, columns)) * top).astype(int)
+    shifted = (rng.beta(1.4, 1.0, (512, columns)) * top).astype(int)
+    for wrong in (too_sure, shifted):
+        assert min(calibration.uniformity(wrong, "two classes", 0).values()) < LIMIT
