@@ -88,9 +88,7 @@ def test_shares_are_divided_as_the_joint_says():
             continue
         new, log_ratio = proposed
         assert log_ratio == 0.0
-        if np.array_equal(new.Z, old.Z):
-            np.testing.assert_array_equal(new.W, old.W)
-            continue
+        assert np.any(new.Z != old.Z)
         tried += 1
         # f and f' as drawn, from the same stream.
         rng = np.random.default_rng(seed)

@@ -157,7 +157,7 @@ def stretch(
 
 
 def divide_anew(state: State, step: float, rng: np.random.Generator) -> tuple[State, float] | None:
-    """Two components share their members anew; neither may be left without any."""
+    """Two components share their members anew."""
     if state.K < 2:
         return None
     a, b = rng.choice(state.K, 2, replace=False)
@@ -167,8 +167,8 @@ def divide_anew(state: State, step: float, rng: np.random.Generator) -> tuple[St
     u = np.where(in_a, f * rng.random(len(pair)), f + (1.0 - f) * rng.random(len(pair)))
     odds = np.log(f) - np.log1p(-f) + step * rng.standard_normal()
     now_a = u < 1.0 / (1.0 + np.exp(-odds))
-    if now_a.all() or not now_a.any():
-        return None
+    if now_a.all() or not now_a.any() or np.array_equal(now_a, in_a):
+        return None  # neither may be left empty; and a pass over the data for nothing is saved
     Z, W = state.Z.copy(), state.W.copy()
     for source, target, moving in ((a, b, in_a & ~now_a), (b, a, ~in_a & now_a)):
         rows = pair[moving]
