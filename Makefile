@@ -40,7 +40,11 @@ test: test-env ## the test suite without its slow part; warnings are errors
 	@$(RUN) -m pytest -q
 
 statistics: test-env ## the slow statistical tests of the samplers
-	@$(RUN) -m pytest -q -m slow --timeout=3600 tests/statistical
+	@export OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1; \
+	$(RUN) -m pytest -q -m slow --timeout=3600 tests/statistical/test_trust.py & first=$$!; \
+	$(RUN) -m pytest -q -m slow --timeout=3600 tests/statistical \
+		--ignore=tests/statistical/test_trust.py; second=$$?; \
+	wait $$first && exit $$second
 
 campaign: test-env ## 10 000 adversarial examples for each estimator, two processes
 	$(RUN) benchmarks/campaign.py --examples 10000 --jobs 2
@@ -81,9 +85,10 @@ locked: ## the tests with exactly the locked packages, hashes checked
 	.venv-locked/bin/python -m pip install --quiet --no-deps --editable .
 	.venv-locked/bin/python -m pytest -q
 
-oldest: ## the tests with the oldest supported dependencies (Python 3.11 or 3.12)
+oldest: ## the tests with the lower bounds of pyproject.toml (Python 3.11 or 3.12)
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --editable ".[test]" -c requirements/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet uv
+	.venv-oldest/bin/python -m uv pip install --quiet --resolution lowest-direct --editable ".[test]"
 	.venv-oldest/bin/python -m pytest -q
 
 newest: ## the tests with the newest dependencies, development releases included

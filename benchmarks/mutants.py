@@ -32,25 +32,32 @@ def job_of(mutant: Mutant) -> Job:
     return Job(mutant.name, mutant.tests, mutant.file, patched(source, mutant))
 
 
-def table(results: list[Result]) -> str:
-    """Mutant against the test that saw it first, as Markdown."""
-    lines = ["| planted error | file | first test that fails |", "|---|---|---|"]
+def table(results: list[Result], before: str = "") -> str:
+    """Mutant against the test that saw it first, as Markdown.
+
+    Errors that were not tried keep the line they have in `before`.
+    """
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in before.splitlines()}
     for job, caught_by, _ in results:
         test = f"`{caught_by.removeprefix('tests/')}`" if caught_by else "**none**"
-        lines.append(f"| {job.label} | `{job.file}` | {test} |")
-    return "\n".join(lines) + "\n"
+        lines[job.label] = f"| {job.label} | `{job.file}` | {test} |"
+    rows = [lines[mutant.name] for mutant in MUTANTS if mutant.name in lines]
+    return "\n".join(
+        ["| planted error | file | first test that fails |", "|---|---|---|", *rows, ""]
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=1, help="copies at work at the same time")
-    parser.add_argument("--only", default="", help="mutants whose name contains this")
+    parser.add_argument("--only", action="append", help="mutants whose name contains this")
     parser.add_argument(
         "--trusted", action="store_true", help="the tests are known to pass without an error"
     )
     parser.add_argument("--out", type=Path, help="where the table goes")
     options = parser.parse_args(arguments)
-    jobs = [job_of(mutant) for mutant in MUTANTS if options.only in mutant.name]
+    chosen = [m for m in MUTANTS if any(word in m.name for word in options.only or [""])]
+    jobs = [job_of(mutant) for mutant in chosen]
     if not options.trusted:
         tests = dict.fromkeys(test for job in jobs for test in job.tests)
         for result in run_jobs([Job("as it is", (test,)) for test in tests], options.jobs):
@@ -65,7 +72,8 @@ def main(arguments: list[str] | None = None) -> int:
     survived = [result for result in results if not result.caught_by]
     print(f"{len(results) - len(survived)} of {len(results)} caught")
     if options.out:
-        options.out.write_text(table(results), encoding="utf-8")
+        before = options.out.read_text(encoding="utf-8") if options.out.exists() else ""
+        options.out.write_text(table(results, before), encoding="utf-8")
     return 1 if survived else 0
 
 
