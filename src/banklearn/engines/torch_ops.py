@@ -65,7 +65,8 @@ class TorchOps(ArrayOps):
         if self.stream is None:
             return nullcontext()
         self.stream.wait_stream(self.torch.cuda.current_stream(self.device))
-        return self.torch.cuda.stream(self.stream)  # type: ignore[no-any-return]
+        working: AbstractContextManager[Any] = self.torch.cuda.stream(self.stream)
+        return working
 
     def after(self, other: Any) -> None:
         """Wait for another lane's stream."""
