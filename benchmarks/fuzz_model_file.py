@@ -64,7 +64,7 @@ def make_models(folder: Path) -> list[bytes]:
     models[0].feature_names_in_ = np.array(["one", "zwei", "três"], dtype=object)
     files = []
     for i, model in enumerate(models):
-        model.save(folder / f"{i}.bank")
+        model.save(folder / f"{i}.bank", extra={"note": [1.5, None, "ü"]} if i else None)
         files.append((folder / f"{i}.bank").read_bytes())
     return files
 
@@ -184,6 +184,10 @@ def edit_arrays(data: bytes, rng: np.random.Generator) -> bytes:
                 flat[place] = [-1, 0, 1, 2**62, -(2**63), 7][rng.integers(6)]
             else:
                 flat.view(np.uint8)[place] = rng.integers(256)
+    elif kind == 4 and rng.random() < 0.5:
+        text = [b"[" * 5000, b"[" + b"[]," * 90_000 + b"0]", b'{"a":1e999}', b"{}"]
+        wide = np.frombuffer(text[rng.integers(4)], dtype=np.uint8)
+        rows = [r for r in rows if r[0] != "extra"] + [["extra", "u1", [len(wide)], wide]]
     elif kind == 4:
         rows.remove(row)
     elif kind == 5:

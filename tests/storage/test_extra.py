@@ -31,7 +31,16 @@ def test_what_json_cannot_hold_is_refused(value, tmp_path):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[1]", b"{", b"\xff", b'{"a": NaN}', b'{"a":' * 40 + b"1" + b"}" * 40, b"[" * 100_000],
+    [
+        b"",
+        b"[1]",
+        b"{",
+        b"\xff",
+        b'{"a": NaN}',
+        b'{"a": 1e999}',
+        b'{"a":' * 40 + b"1" + b"}" * 40,
+        b"[" * 100_000,
+    ],
 )
 def test_bytes_that_are_no_plain_object_are_refused(data):
     with pytest.raises(ValueError, match="extra"):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: More than any table's plan needs, and little to parse.
-MAX_BYTES = 1 << 26
+#: More than a table's plan needs; objects made of JSON take up to some twenty times its bytes.
+MAX_BYTES = 1 << 22
 MAX_DEPTH = 12
 
 
@@ -31,7 +32,8 @@ def unpack_extra(data: NDArray[Any]) -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         raise ValueError(f"extra has {len(data)} bytes; at most {MAX_BYTES} can be stored.")
     try:
-        found = json.loads(data.tobytes().decode("utf-8"), parse_constant=_refuse)
+        text = data.tobytes().decode("utf-8")
+        found = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"extra cannot be read ({str(error)[:80]}).") from error
     if not isinstance(found, dict) or _depth(found) > MAX_DEPTH:
@@ -39,8 +41,13 @@ def unpack_extra(data: NDArray[Any]) -> dict[str, Any]:
     return found
 
 
-def _refuse(word: str) -> None:
+def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a number")
+
+
+def _finite(word: str) -> float:
+    value = float(word)
+    return value if math.isfinite(value) else _refuse(word)
 
 
 def _depth(value: Any) -> int:
