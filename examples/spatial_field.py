@@ -2,8 +2,9 @@
 
 A field is drawn on a square of 100 km, with a length scale of 8 km from west to east and 25 km
 from south to north, and measured at scattered stations with noise. An isotropic kernel has to
-choose one length scale for both; the learned one finds two, in kilometres, and the map says where
-it is only a guess: stations are missing in one corner.
+choose one length scale for both; the learned one finds out that the field varies about three times
+as fast to the east. A dozen length scales across the square are few, so the values themselves are
+rough. The map says where it is only a guess: stations are missing in one corner.
 """
 
 from __future__ import annotations
