@@ -13,14 +13,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
-from banklearn import __version__, load_model
-from banklearn.cli.app import COMMANDS, app, register
+from banklearn import BankRegressor, __version__, load_model
+from banklearn.cli.app import COMMANDS, app, is_there
 from banklearn.cli.durations import seconds
 from banklearn.cli.exits import EXIT_CODES
+from banklearn.cli.files import Record, save
 from banklearn.datasets.flats import write_flats
-from banklearn.tables import TablePlan, read
+from banklearn.tables import TablePlan, learn_plan, read
+from banklearn.tables.targets import learn_target
 
 QUICK = ("--frequencies", "8", "--warmup", "6", "--draws", "4", "--max-time", "none", "--quiet")
 
@@ -135,6 +138,20 @@ def test_inspect_says_what_the_file_holds(flats):
     assert found["estimator"] == "BankRegressor"
     assert [chain["draws"] for chain in found["chains"]] == [4, 4]
     assert found["plan"]["target"]["name"] == "price"
+
+
+@pytest.mark.parametrize("draws", [1, 5, 7, 8])
+def test_inspect_takes_any_number_of_draws(draws, tmp_path):
+    data, model = tmp_path / "d.csv", tmp_path / "m.bank"
+    data.write_text("x,y\n" + "\n".join(f"{i},{i % 11}" for i in range(40)))
+    estimator = BankRegressor(4, n_warmup=2, n_draws=draws, thin=1, random_state=0)
+    table = read(data)
+    target, y, _ = learn_target(table, "y", "auto", [])
+    learned = learn_plan(table, target, y)
+    record = Record(learned.plan, "d.csv", "", 0.0, 0, 40, 0, None, [], [], [])
+    save(estimator.fit(learned.X, y), model, record)
+    found = json.loads(bank("inspect", model, "--json").stdout)
+    assert bool(found["diagnostics"]) == (draws >= 8)
 
 
 def test_report_judges_by_the_rows_kept_out(flats, tmp_path):
@@ -278,14 +295,15 @@ def test_every_example_of_the_help_pages_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     ran = []
-    for name in ("", "demo", "fit", "predict", "inspect", "report", "compare"):
+    order = ["", "demo", "fit", "predict", "inspect", "report", "compare"]
+    for name in order:
         found = examples(name)
         assert found, f"bank {name} --help has no example"
         for words in found:
             if words[:2] != ["demo", "--quick"]:  # tests/test_demo.py runs that one
                 bank(*words)
             ran.append(words[0])
-    assert {*ran} == {"demo", "fit", "inspect", "predict", "report", "compare"}
+    assert {*ran} == set(order) - {""}
     assert Path("flats.html").stat().st_size > 10_000
 
 
@@ -295,10 +313,24 @@ def test_the_exit_codes_are_on_the_help_page():
         assert f"{code} {meaning}" in printed
 
 
-def test_commands_of_modules_that_are_not_there_are_passed_over():
-    assert not register("no_such_command")
-    names = {command.name for command in app.registered_commands}
+def test_only_commands_that_are_there_are_offered():
+    group = get_command(app)
+    names = set(group.list_commands(None))
     assert {"fit", "predict", "inspect", "compare", "report", "demo"} <= names <= set(COMMANDS)
+    assert group.get_command(None, "no_such_command") is None
+    assert not is_there("no_such_command")
+    assert "No such command 'fti'" in bank("fti", code=2).stderr
+
+
+def test_a_command_loads_what_it_needs_and_no_more():
+    code = (
+        "import sys; sys.argv = ['bank', '--version']\n"
+        "from banklearn.cli.app import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(*{m.split('.')[0] for m in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & {"sklearn", "numba", "pyarrow", "scipy", "numpy"}
 
 
 def test_completion_is_offered(tmp_path):

@@ -15,8 +15,8 @@ def test_every_command_that_is_shown_has_its_options(name, repository: Path):
     text = (repository / name).read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     lines = [line for language, block in blocks if not language for line in block.splitlines()]
-    commands = get_command(app).commands
+    group = get_command(app)
     shown = [shlex.split(line.split("#")[0]) for line in lines if line.startswith("bank ")]
     assert len(shown) >= 4
     for _, command, *words in shown:
-        commands[command].make_context(command, words)
+        group.get_command(None, command).make_context(command, words)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from banklearn._version import __version__
 from banklearn.cli.exits import EXIT_CODES, guarded
@@ -16,8 +18,32 @@ COMMANDS = ("fit", "predict", "inspect", "compare", "report", "plan", "reproduce
 
 _CODES = " · ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
 
+
+class LazyGroup(TyperGroup):
+    """Commands whose modules are imported when they are asked for, so that others stay quick."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Those whose module is there."""
+        return [name for name in COMMANDS if is_there(name)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by name; None if there is none."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        function = getattr(importlib.import_module(f"banklearn.cli.{cmd_name}"), cmd_name)
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        alone.command(cmd_name, no_args_is_help=cmd_name != "demo")(guarded(function))
+        return get_command(alone)
+
+
+def is_there(name: str) -> bool:
+    """Whether a command has its module."""
+    return importlib.util.find_spec(f"banklearn.cli.{name}") is not None
+
+
 app = typer.Typer(
     name="bank",
+    cls=LazyGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -47,20 +73,6 @@ def bank(
 
     $ bank inspect flats.bank
     """
-
-
-def register(name: str) -> bool:
-    """Add a command, if its module is there."""
-    module = f"banklearn.cli.{name}"
-    if importlib.util.find_spec(module) is None:
-        return False
-    function = getattr(importlib.import_module(module), name)
-    app.command(name, no_args_is_help=name != "demo")(guarded(function))
-    return True
-
-
-for _name in COMMANDS:
-    register(_name)
 
 
 def main() -> None:

@@ -8,6 +8,9 @@ import numpy as np
 
 from banklearn.cli import options as use
 
+#: Sweeps per chain below which nothing can be said: each half of a chain needs four.
+FEWEST = 8
+
 
 def inspect(model: use.Model, json: use.Json = False) -> None:
     """Say what a model file holds: task, columns, scores, chains, settings.
@@ -58,7 +61,7 @@ def diagnostics(estimator: Any) -> dict[str, dict[str, float]]:
         for trace in estimator.trace_
     ]
     shortest = min(len(trace["K"]) for trace in after)
-    if shortest < 4:
+    if shortest < FEWEST:
         return {}
     found = {}
     for name in ("log_likelihood", "K", "lam"):
