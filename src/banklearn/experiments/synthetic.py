@@ -39,7 +39,8 @@ SIZES: dict[str, dict[str, Any]] = {
     "large": {"rows": 4000, "input_std": 20.0, "noise_std": 0.3},
     "paper": {"rows": 1000, "input_std": 4.0, "noise_std": 1.0},
 }
-SEEDS = {"large": range(5), "paper": range(10)}
+#: Prior and moves were chosen while looking at the band on seeds 0 to 9 and 100 to 109.
+SEEDS = {"large": range(5), "paper": range(300, 310)}
 #: Where the data say little, chains wander: a band needs more of them.
 CHAINS = {"paper": 4, "large": 2}
 COVERAGE = 0.9
