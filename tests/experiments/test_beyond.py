@@ -43,6 +43,7 @@ def test_classification(method):
     model = METHODS[method].make("classification", {**SMALL[method], "random_state": 0})
     scores = classification_scores(model.fit(X[:300], labels[:300]), X[300:], labels[300:])
     assert scores["error"] < 0.12
+    assert scores["missed"] == 0
     assert scores["nlpd"] < 0.35
     right = unpack(scores["right"], scores["rows"])
     assert scores["error"] == pytest.approx(np.mean(~right))
@@ -57,6 +58,7 @@ def test_a_label_that_was_never_seen_is_wrong_and_not_a_mistake_of_ours():
     scores = classification_scores(model, X[:4], np.array([0, 1, 2, -1]))
     assert scores["error"] >= 0.5
     assert scores["nlpd"] > 100.0
+    assert scores["missed"] >= 2  # 2 and -1
 
 
 def test_packing_booleans_loses_nothing(seed):

@@ -28,7 +28,10 @@ def regression_scores(model: Any, X: Array, y: Array) -> dict[str, Any]:
 
 
 def classification_scores(model: Any, X: Array, y: np.ndarray) -> dict[str, Any]:
-    """Share of wrong labels, nlpd, expected calibration error, and which rows were right."""
+    """Share of wrong labels, nlpd, expected calibration error, and which rows were right.
+
+    ``missed`` counts the classes that occur among the rows and are never predicted.
+    """
     p = np.asarray(model.predict_proba(X), dtype=float)
     p /= p.sum(axis=1, keepdims=True)  # float32 libraries leave sums a little off one
     place = np.searchsorted(model.classes_, y)
@@ -40,6 +43,7 @@ def classification_scores(model: Any, X: Array, y: np.ndarray) -> dict[str, Any]
         "error": float(1.0 - right.mean()),
         "nlpd": float(-np.mean(np.log(np.maximum(of_truth, 1e-300)))),
         "ece": reliability(np.minimum(confidence, 1.0), right).error,
+        "missed": len(set(np.unique(y)) - set(model.classes_[p.argmax(axis=1)])),
         "right": pack(right > 0.5),
         "rows": len(y),
     }
