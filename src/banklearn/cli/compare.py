@@ -177,5 +177,5 @@ def _show(
 def _mean(values: list[float], with_error: bool) -> str:
     text = f"{np.mean(values):.4g}"
     if with_error and len(values) > 1:
-        text += f" ± {np.std(values, ddof=1) / np.sqrt(len(values)):.2g}"
+        text += f"±{np.std(values, ddof=1) / np.sqrt(len(values)):.2g}"
     return text
