@@ -79,3 +79,9 @@ def test_a_constant_has_none(f):
 def test_what_has_no_answer_gets_a_sentence(values, words):
     with pytest.raises(ValueError, match=words):
         effective_sample_size(values)
+
+
+@pytest.mark.parametrize("draws", [4, 5, 7])
+def test_a_few_draws_are_enough_for_a_number(draws):
+    size = effective_sample_size(np.random.default_rng(0).standard_normal((2, draws)))
+    assert 0 < size <= 4 * draws

@@ -14,13 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
-def _chains(values: ArrayLike) -> Array:
+def _chains(values: ArrayLike, least: int = 4) -> Array:
     """Chains as rows, (m, n); one chain may come as a vector."""
     x = np.atleast_2d(np.asarray(values, dtype=np.float64))
     if x.ndim != 2:
         raise ValueError(f"values must be (draws,) or (chains, draws), but have shape {x.shape}.")
-    if x.shape[1] < 4:
-        raise ValueError(f"At least 4 draws per chain are needed, but there are {x.shape[1]}.")
+    if x.shape[1] < least:
+        raise ValueError(
+            f"At least {least} draws per chain are needed, but there are {x.shape[1]}."
+        )
     return x
 
 
@@ -33,7 +35,7 @@ def split(values: ArrayLike) -> Array:
 
 def autocovariance(values: ArrayLike) -> Array:
     """Autocovariances of each chain at lags 0..n-1 (divided by n), by Fourier transform."""
-    x = _chains(values)
+    x = _chains(values, least=1)
     n = x.shape[1]
     centred = x - x.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(centred, 2 * n, axis=1)
