@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -58,6 +59,46 @@ class Progress:
                     "", total=plan.n_sweeps, chain=chain, report=""
                 )
             self._bar.update(self._tasks[chain], completed=sweep, report=report)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class Reading:
+    """A progress bar of a first pass over rows that come in blocks."""
+
+    def __init__(self, n_rows: Callable[[], int | None], verbose: int) -> None:
+        self.n_rows, self.verbose = n_rows, verbose
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Reading:
+        if self.verbose:
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("reading"),
+                BarColumn(bar_width=10),
+                TextColumn("{task.completed:.0f} rows"),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+            )
+            self._task = self._bar.add_task("", total=None)
+            self._bar.start()
+        return self
+
+    def __call__(self, rows: int) -> None:
+        """So many rows were read."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=rows, total=self.n_rows())
 
     def __exit__(
         self,
