@@ -123,8 +123,8 @@ def cut_evenly(
 ) -> tuple[list[Any], list[int]]:
     """Futures of pieces that begin at whole blocks, from futures of pieces of any size."""
     n_rows = sum(sizes)
-    threads = max(sum(client.nthreads().values()), 1)
-    blocks = -(-n_rows // (threads * PIECES_PER_THREAD * BLOCK_ROWS))
+    threads = [worker for worker, count in sorted(client.nthreads().items()) for _ in range(count)]
+    blocks = -(-n_rows // (max(len(threads), 1) * PIECES_PER_THREAD * BLOCK_ROWS))
     blocks = min(max(blocks, 1), max(PIECE_BYTES // (8 * n_inputs * BLOCK_ROWS), 1))
     rows = blocks * BLOCK_ROWS
     starts = list(accumulate(sizes, initial=0))
@@ -135,7 +135,18 @@ def cut_evenly(
         spans = [
             slice(max(low - starts[i], 0), min(high, starts[i + 1]) - starts[i]) for i in touched
         ]
-        pieces.append(client.submit(_cut, [parts[i] for i in touched], spans, pure=False))
+        # Spread evenly; where a worker is gone, any other will do.
+        worker = threads[low * len(threads) // n_rows] if threads else None
+        pieces.append(
+            client.submit(
+                _cut,
+                [parts[i] for i in touched],
+                spans,
+                pure=False,
+                workers=worker,
+                allow_other_workers=worker is not None,
+            )
+        )
         lengths.append(high - low)
     return pieces, lengths
 
