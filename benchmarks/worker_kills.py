@@ -73,6 +73,7 @@ def disturbed(kind: str, given: argparse.Namespace, data: Any, client: Any, afte
 
 
 def main() -> None:
+    import dask
     import dask.array as da
     from distributed import Client, LocalCluster
 
@@ -87,6 +88,8 @@ def main() -> None:
     result: dict[str, Any] = {**vars(given), "same": 0, "different": 0, "ended_before": 0}
     rng = np.random.default_rng(0)
     with (
+        # On a busy machine a new worker may need longer than the cluster's 15 seconds to come up.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
         LocalCluster(
             processes=True,
             n_workers=2,
