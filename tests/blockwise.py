@@ -74,7 +74,7 @@ def fit_in_memory(case):
 def assert_same_fit(case, one, two, tolerance):
     """Every decision the same, predictions to a relative tolerance."""
     for a, b in zip(one.trace_, two.trace_, strict=True):
-        for name in ("accepted_jumps", "accepted_local", "K", "lam"):
+        for name in ("accepted_jumps", "accepted_local", "accepted_switches", "K", "lam"):
             np.testing.assert_allclose(a[name], b[name], rtol=tolerance, err_msg=name)
     for a, b in zip(one.draws_, two.draws_, strict=True):
         np.testing.assert_allclose(a.W, b.W, rtol=tolerance)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from banklearn import BankRegressor
 from banklearn.sources import ArraySource, SourceError, TableSource, recognise
+from banklearn.storage.errors import CheckpointError
 from blockwise import PARTITIONS, assert_same_fit, fit_in_memory, make_case
 
 KINDS = ("regression", "binary", "three classes")
@@ -117,7 +118,8 @@ class Counting:
 def test_all_chains_share_each_read():
     reads = []
     for n_chains in (1, 3):
-        case = make_case("regression", n_chains=n_chains, n_warmup=0, n_draws=3)
+        options = {"n_chains": n_chains, "n_warmup": 0, "n_draws": 3, "interweave_every": 0}
+        case = make_case("regression", **options)
         counting = Counting(case.blocks(PARTITIONS[2]))
         case.estimator.fit(counting)
         reads.append(counting.reads)
@@ -177,3 +179,32 @@ def test_data_that_change_between_reads_are_noticed():
 
     with pytest.raises(RuntimeError, match="5200 rows at first, 4100 now"):
         case.estimator.fit(Shrinking([(x, y) for x, y, _ in case.blocks(PARTITIONS[2])]))
+
+
+class Failing(Counting):
+    """Blocks on a disk that is gone from some read on."""
+
+    def __init__(self, blocks, reads):
+        super().__init__(blocks)
+        self.most = reads
+
+    def __iter__(self):
+        self.reads += 1
+        yield self.blocks[0]
+        if self.reads > self.most:
+            raise OSError("the disk is gone")
+        yield from self.blocks[1:]
+
+
+def test_a_fit_that_broke_off_goes_on_however_the_rows_are_cut(tmp_path):
+    options = {"n_warmup": 6, "checkpoint": tmp_path / "chains", "checkpoint_every": 0.0}
+    case = make_case("binary", **options)
+    whole = clone(case.estimator).set_params(checkpoint=None).fit(case.blocks(PARTITIONS[1]))
+    with pytest.raises(OSError, match="the disk is gone"):
+        clone(case.estimator).fit(Failing(case.blocks(PARTITIONS[2]), reads=20))
+    assert len(list((tmp_path / "chains").iterdir())) == 2
+    resumed = clone(case.estimator).fit(case.blocks(PARTITIONS[7]), resume=True)
+    assert_same_fit(case, whole, resumed, 0.0)
+    case.X[4321, 1] += 1e-6
+    with pytest.raises(CheckpointError, match="values of X"):
+        clone(case.estimator).fit(case.blocks(PARTITIONS[7]), resume=True)
