@@ -68,6 +68,7 @@ def fit(folder: Path, given: argparse.Namespace) -> dict[str, object]:
         n_warmup=given.warmup,
         n_draws=given.draws,
         thin=1,
+        interweave_every=given.interweave,
         random_state=0,
         verbose=1,
     )
@@ -128,6 +129,7 @@ def main() -> None:
     parser.add_argument("--chains", type=int, default=1)
     parser.add_argument("--warmup", type=int, default=6)
     parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--interweave", type=int, default=0, help="0: one read per sweep")
     parser.add_argument("--folder", type=Path, help="keep the files here")
     parser.add_argument("--part", choices=("fit", "compare"), help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -141,7 +143,15 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         size = write(folder, max(given.rows, given.compare), given.inputs)
         options = ["--folder", folder]
-        for name in ("frequencies", "compare", "repeats", "chains", "warmup", "draws"):
+        for name in (
+            "frequencies",
+            "compare",
+            "repeats",
+            "chains",
+            "warmup",
+            "draws",
+            "interweave",
+        ):
             options += [f"--{name}", getattr(given, name)]
         result = {"rows": given.rows, "inputs": given.inputs, "frequencies": given.frequencies}
         result |= {"data_gib": size, **run_visibly("fit", options)}

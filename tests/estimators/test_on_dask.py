@@ -43,7 +43,8 @@ def arrays(case, sizes):
 
 @pytest.fixture(scope="module", params=["regression", "binary", "three classes"])
 def fitted(request):
-    case = make_case(request.param, n_draws=1)
+    chains = 2 if request.param == "regression" else 1
+    case = make_case(request.param, n_draws=1, n_chains=chains, interweave_every=4)
     return case, deepcopy(fit_in_memory(case))
 
 
@@ -77,7 +78,7 @@ def test_a_dataframe_with_the_names_of_its_columns(client):
 
 
 def test_a_worker_killed_in_the_middle_of_a_sweep(client):
-    case = make_case("binary", n_warmup=0, n_draws=8)
+    case = make_case("binary", n_warmup=0, n_draws=8, interweave_every=0)
     X, y, _ = arrays(case, PARTITIONS[7])
     undisturbed = clone(case.estimator).fit(X, y)
     workers = client.run(os.getpid)
