@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot
 
 GUIDES = ["README.md", *(f"docs/{page}.md" for page in ("user-guide", "classification"))]
-GUIDES += [f"docs/{page}.md" for page in ("command-line", "other-tools")]
+GUIDES += [f"docs/{page}.md" for page in ("command-line", "other-tools", "large-data")]
 
 
 @pytest.mark.parametrize("name", GUIDES)

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.model.evidence import Ridge
-from banklearn.model.features import Trend, trend_columns
+from banklearn.model.features import Trend, feature_rows, trend_columns
+from banklearn.numerics.blas import times
 from banklearn.numerics.linalg import JitterCount
+from banklearn.numerics.scratch import scratch
 
 Array = NDArray[np.float64]
 
@@ -218,6 +220,10 @@ class ProposalSum:
         self.P = self.h + 2 * len(W)
         self.P_star = 2 * len(W_star)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Blocks elsewhere need not know what is carried over: only `finish` looks at it."""
+        return {**self.__dict__, "known": None}
+
     def zero(self, ops: Ops) -> list[Any]:
         """Accumulators Phi*'A Phi (transposed cross product), Phi*'A Phi*, Phi*'A t."""
         P, S = self.P, self.P_star
@@ -270,6 +276,10 @@ class GradientSum:
         self.h = trend_columns(trend, W.shape[1])
         self._inverse: list[Any] = []
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The inverses are made where they are used."""
+        return {**self.__dict__, "_inverse": []}
+
     def zero(self, ops: Ops) -> list[Any]:
         """One accumulator, (M, d)."""
         return [ops.zeros(*self.W.shape)]
@@ -311,3 +321,33 @@ class Frozen:
         if block.start not in self.kept:
             self.kept[block.start] = self.working(block, latent)
         return self.kept[block.start]
+
+
+class Redrawn:
+    """The same without keeping much: drawn anew, from the same streams, whenever a block comes.
+
+    The working weights belong to the features at W, whatever features a later sum looks at. What
+    fits into `room` bytes is kept all the same.
+    """
+
+    def __init__(self, working: WorkingFunction, W: Array, trend: Trend, room: int = 0) -> None:
+        self.working, self.W, self.trend, self.room = working, W, trend, room
+        self.kept: dict[int, Sequence[Working]] = {}
+
+    def __call__(self, block: Block, latent: Latent) -> Sequence[Working]:
+        """What every call for this block gives."""
+        if block.start in self.kept:
+            return self.kept[block.start]
+        P = trend_columns(self.trend, self.W.shape[1]) + 2 * len(self.W)
+        Phi = feature_rows(block.X, self.W, self.trend, scratch("redrawn", (P, len(block.y))))
+        drawn = self.working(block, lambda beta: times(beta, Phi))
+        size = sum(
+            part.nbytes
+            for work in drawn
+            for part in (work.A, work.At, work.rows)
+            if part is not None
+        )
+        if size <= self.room:
+            self.room -= size
+            self.kept[block.start] = drawn
+        return drawn

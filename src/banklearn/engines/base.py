@@ -7,7 +7,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.gram import Block, Ops
+from banklearn.gram import Block, Ops, WorkingFunction
+from banklearn.model.features import Trend
 
 Array = NDArray[np.float64]
 Result = TypeVar("Result", covariant=True)
@@ -43,4 +44,8 @@ class Engine(Protocol):
 
     def subset(self, rows: NDArray[np.intp]) -> Engine:
         """An engine over some of the rows, in the given order."""
+        ...
+
+    def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
+        """Working weights at the features of W that stay the same for several sums."""
         ...

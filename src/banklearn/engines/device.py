@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
-from banklearn.gram import BLOCK_ROWS, Block
+from banklearn.gram import BLOCK_ROWS, Block, Frozen, WorkingFunction
 from banklearn.model.evidence import Ridge, ridge
 from banklearn.model.features import Trend
 from banklearn.numerics.blas import inverse_from_cholesky
@@ -230,3 +230,7 @@ class DeviceEngine:
             block_rows=self.block_rows,
             on_device=self.xp.take(self.X, index, axis=0),
         )
+
+    def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
+        """Drawn once and kept."""
+        return Frozen(working)

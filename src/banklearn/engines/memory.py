@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
 from banklearn.engines.host import HostOps
-from banklearn.gram import BLOCK_ROWS, Block
+from banklearn.gram import BLOCK_ROWS, Block, Frozen, WorkingFunction
+from banklearn.model.features import Trend
 
 Array = NDArray[np.float64]
 
@@ -51,3 +52,7 @@ class MemoryEngine:
         """Some of the rows, copied."""
         weight = None if self.weight is None else self.weight[rows]
         return MemoryEngine(self.X[rows], self.y[rows], weight, self.block_rows)
+
+    def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
+        """Drawn once and kept."""
+        return Frozen(working)

@@ -6,6 +6,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from os import PathLike
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from banklearn.engines.choose import device_of, make_engine, to_memory
+from banklearn.engines.chunked import ChunkedEngine
+from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import parameters as check
 from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
@@ -22,16 +25,19 @@ from banklearn.estimators.explaining import Explains
 from banklearn.estimators.files import save_model
 from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
+from banklearn.estimators.starting import choose, part_of
+from banklearn.estimators.traces import trace_of
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.duplicates import merge_rows
+from banklearn.numerics.moments import Moments
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
 from banklearn.posterior.provenance import provenance
-from banklearn.posterior.scaling import KINDS, InputScaling, Kind, ScaledRows, fit_scaling
+from banklearn.posterior.scaling import KINDS, InputScaling, ScaledRows
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
@@ -43,7 +49,7 @@ from banklearn.sampler.run import (
     run_chain,
     run_chains,
 )
-from banklearn.sampler.start import SCALES, StartingPoint, choose_start, start_rows, starting_state
+from banklearn.sampler.start import StartingPoint, scaling_rows, start_rows, starting_state
 from banklearn.sampler.sweep import Model, Tuning
 
 Array = NDArray[np.float64]
@@ -84,6 +90,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         growing_warmup: bool = True,
         gradient_every: int = 0,
         gradient_length: int = 3,
+        merge_duplicates: bool = True,
         device: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
@@ -114,6 +121,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         self.growing_warmup = growing_warmup
         self.gradient_every = gradient_every
         self.gradient_length = gradient_length
+        self.merge_duplicates = merge_duplicates
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -142,7 +150,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
             check.positive("spectral_scale", self.spectral_scale)
         if isinstance(self.spectral_scale, str):
             check.one_of("spectral_scale", self.spectral_scale, ("auto",))
-        for name in ("growing_warmup", "warm_start"):
+        for name in ("growing_warmup", "merge_duplicates", "warm_start"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}.")
         check.at_least_zero("checkpoint_every", self.checkpoint_every)
@@ -198,66 +206,70 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
     ) -> None:
         """Choose scaling and start, run the chains, keep the draws. y is in model units."""
         deadline = time.monotonic() + (self.max_time or 0.0)
-        X, y, weight = merge_rows(X, y, weight)
-        varying = max(int((X.max(axis=0) > X.min(axis=0)).sum()), 1)
-        if self.nu0 is not None and self.nu0 <= varying - 1:
-            raise ValueError(
-                f"nu0 must exceed {varying - 1} for {varying} varying inputs, but is {self.nu0}."
-            )
+        if self.merge_duplicates:
+            X, y, weight = merge_rows(X, y, weight)
         seed = self._resumption.seed(self.random_state)
-        target = likelihood.start_target(y, weight)
-        with limited_to(1):  # many small problems: threads would only get in each other's way
-            scaling, trend, start = self._choose(X, target, weight, Streams(seed))
-        self.input_scaling_: InputScaling = scaling
-        self.trend_: Trend = trend
-        self.starting_point_: StartingPoint = start
-        d = int(scaling.used.sum())
-        prior = Prior(
+        streams = Streams(seed)
+        sample, first = scaling_rows(len(X), streams), start_rows(len(X), streams)
+        target = likelihood.start_target(y, weight)[first]
+        self._choose(
+            Moments.of(X, weight),
+            (X if len(sample) == len(X) else X[sample], part_of(weight, sample)),
+            (X[first], target, part_of(weight, first)),
+            streams,
+        )
+        # A sweep is so much work that scaling a block again each time is nothing beside it, but a
+        # scaled copy of many rows is large. Other kernels and devices want all rows at once.
+        by_blocks = X.nbytes > COPIED_BYTES and kernel is collapsed
+        rows = ScaledRows(X, self.input_scaling_) if by_blocks else self.input_scaling_(X)
+        engine = make_engine(self._device, rows, y, weight)
+        self._run(engine, self._model(likelihood), seed, keep, kernel, deadline)
+
+    def _model(self, likelihood: Likelihood) -> Model:
+        d = int(self.input_scaling_.used.sum())
+        self.prior_ = Prior(
             mu0=np.zeros(d),
             kappa0=self.kappa0,
             nu0=d + 2.0 if self.nu0 is None else self.nu0,
-            psi_mean=np.full(d, start.scale**2),
+            psi_mean=np.full(d, self.starting_point_.scale**2),
             psi_shape=self.scale_shape,
             alpha_shape=self.alpha_shape,
             alpha_rate=self.alpha_rate,
             a0=self.a0,
             b0=self.b0,
         )
-        self.prior_ = prior
-        model = Model(prior, likelihood, trend)
-        # A sweep is so much work that scaling a block again each time is nothing beside it, but a
-        # scaled copy of many rows is large. Other kernels and devices want all rows at once.
-        by_blocks = X.nbytes > COPIED_BYTES and kernel is collapsed
-        rows = ScaledRows(X, scaling) if by_blocks else scaling(X)
-        engine = make_engine(self._device, rows, y, weight)
-        self._run(engine, model, seed, keep, kernel, deadline)
+        return Model(self.prior_, likelihood, self.trend_)
 
     def _choose(
-        self, X: Array, y: Array, weight: Array | None, streams: Streams
-    ) -> tuple[InputScaling, Trend, StartingPoint]:
-        """Input scaling, trend and spectral scale with the highest evidence on a subsample."""
-        kinds: tuple[Kind, ...] = ("standard", "arcsinh")
-        if self.input_scaling != "auto":
-            kinds = (self.input_scaling,)
-        trends: tuple[Trend, ...] = ("constant", "linear")
-        if self.trend != "auto":
-            trends = (self.trend,)
-        rows = start_rows(len(X), streams)
-        y = y[rows]
-        part = None if weight is None else weight[rows]
-        options = []
-        for kind in kinds:
-            scaling = fit_scaling(X, weight, kind)
-            Xs = scaling(X[rows])
-            scales = SCALES
-            if self.spectral_scale != "auto":
-                scales = (float(self.spectral_scale) * np.sqrt(Xs.shape[1]),)
-            for trend in trends:
-                start = choose_start(
-                    Xs, y, part, trend, self.n_frequencies, self.a0, self.b0, streams, scales
-                )
-                options.append((scaling, trend, start))
-        return max(options, key=lambda option: option[2].log_evidence)
+        self,
+        moments: Moments,
+        sample: tuple[Array, Array | None],
+        start: tuple[Array, Array, Array | None],
+        streams: Streams,
+    ) -> None:
+        """Input scaling, trend and spectral scale; see :func:`.starting.choose`."""
+        varying = max(int((moments.high > moments.low).sum()), 1)
+        if self.nu0 is not None and self.nu0 <= varying - 1:
+            raise ValueError(
+                f"nu0 must exceed {varying - 1} for {varying} varying inputs, but is {self.nu0}."
+            )
+        self.input_scaling_: InputScaling
+        self.trend_: Trend
+        self.starting_point_: StartingPoint
+        self.input_scaling_, self.trend_, self.starting_point_ = choose(
+            moments,
+            sample,
+            start,
+            kinds=("standard", "arcsinh")
+            if self.input_scaling == "auto"
+            else (self.input_scaling,),
+            trends=("constant", "linear") if self.trend == "auto" else (self.trend,),
+            spectral_scale=None if self.spectral_scale == "auto" else float(self.spectral_scale),
+            M=self.n_frequencies,
+            a0=self.a0,
+            b0=self.b0,
+            streams=streams,
+        )
 
     @with_callbacks
     def _run(
@@ -272,6 +284,8 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         at_once = 1
         if isinstance(engine, MemoryEngine):
             at_once = chains_at_once(self.n_chains, engine.n_rows >= LARGE_ROWS)
+        elif not isinstance(engine, DeviceEngine):
+            at_once = self.n_chains  # they share every read, or keep a cluster busy in turn
         # Chains that wait for others share the time that is left with them.
         rounds = -(-self.n_chains // at_once)
         left = None if self.max_time is None else (deadline - time.monotonic()) / rounds
@@ -307,28 +321,33 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
                     return keep(link, model.prior, chain, sweep, rng)
 
                 bookmark = None if shelf is None else shelf.chain(chain)
-                return run_chain(
-                    engine,
-                    model,
-                    state,
-                    plan,
-                    streams,
-                    kept,
-                    tuning,
-                    kernel,
-                    monitored(stop),
-                    stop,
-                    bookmark,
-                )
+                with shared.member() if shared else nullcontext():
+                    return run_chain(
+                        engine,
+                        model,
+                        state,
+                        plan,
+                        streams,
+                        kept,
+                        tuning,
+                        kernel,
+                        monitored(stop),
+                        stop,
+                        bookmark,
+                    )
 
+            shared = engine if isinstance(engine, ChunkedEngine) else None
+            if shared:
+                shared.expect(self.n_chains)
             # Beside a device only small matrices are left: a few threads factor them fastest.
-            few = None if isinstance(engine, MemoryEngine) else min(4, available_cores())
+            few = min(4, available_cores()) if isinstance(engine, DeviceEngine) else None
+            each = isinstance(engine, MemoryEngine) or self.n_chains >= available_cores()
             with limited_to(few):
-                runs, interrupted = run_chains(run_one, self.n_chains, at_once)
+                runs, interrupted = run_chains(run_one, self.n_chains, at_once, each)
         # An interrupted chain that was still warming up has nothing to say if others have.
         sampled = [run for run in runs if len(run.trace) > run.warmup] or runs
         self.draws_: list[Draw] = [draw for run in sampled for draw in run.draws]
-        self.trace_ = [_trace(run) for run in runs]
+        self.trace_ = [trace_of(run) for run in runs]
         self.n_sweeps_ = [len(run.trace) for run in runs]
         self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
         self._memory = shelf.memory if shelf and self.warm_start else None
@@ -361,24 +380,3 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-
-
-def _trace(run: Run[Draw]) -> dict[str, Any]:
-    """The trace of one chain as arrays."""
-    names = (
-        "log_evidence",
-        "log_likelihood",
-        "accepted_jumps",
-        "accepted_local",
-        "accepted_switches",
-        "interweave_acceptance",
-        "K",
-        "alpha",
-        "lam",
-        "gradient_acceptance",
-        "jitter",
-        "trouble",
-    )
-    trace: dict[str, Any] = {n: np.array([getattr(i, n) for i in run.trace]) for n in names}
-    trace["warmup"] = run.warmup
-    return trace

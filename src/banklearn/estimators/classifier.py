@@ -16,6 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
+from banklearn.estimators.block_fitting import first_pass, fit_blocks
+from banklearn.estimators.blockwise import (
+    BlockData,
+    Positions,
+    Preparation,
+    block_data,
+    summarise_labels,
+)
 from banklearn.estimators.data import check_weight, refuse_too_many_rows, validate_data
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import Trend
@@ -84,6 +92,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         growing_warmup: bool = True,
         gradient_every: int = 0,
         gradient_length: int = 3,
+        merge_duplicates: bool = True,
         device: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
@@ -113,6 +122,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             growing_warmup=growing_warmup,
             gradient_every=gradient_every,
             gradient_length=gradient_length,
+            merge_duplicates=merge_duplicates,
             device=device,
             random_state=random_state,
             verbose=verbose,
@@ -130,13 +140,24 @@ class BankClassifier(ClassifierMixin, BankBase):
             self._refuse_what_the_joint_move_has_not()
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, resume: bool = False
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        client: Any = None,
+        resume: bool = False,
     ) -> BankClassifier:
         """Learn kernel and class probabilities; a row of weight w counts as w rows.
 
-        resume=True goes on from the checkpoint, where there is one, as if never stopped.
+        X, target, client and resume are as for :meth:`BankRegressor.fit`.
         """
         self._begin(resume)
+        data = block_data(X, y, sample_weight, target, client)
+        if data is not None:
+            self._fit_labels(data)
+            return self
         X, y = self._arrays(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
@@ -146,14 +167,8 @@ class BankClassifier(ClassifierMixin, BankBase):
         if weight is not None and not weight.all():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            where = "y" if weight is None else "y, where weights are above zero,"
-            raise ValueError(
-                f"Classification needs at least two classes, but {where} holds only one class: "
-                f"{classes.tolist()[0]!r}."
-            )
-        self.classes_ = classes
-        self.stick_ = self._stick(codes, weight)
+        mass = np.bincount(codes, weights=weight).astype(np.float64)
+        self._set_classes(classes, mass, weight is not None)
         position = np.argsort(self.stick_)[codes].astype(np.float64)
         laplace = self.inference == "laplace-mh"
         if laplace:
@@ -186,20 +201,61 @@ class BankClassifier(ClassifierMixin, BankBase):
                 "device='cpu', or inference='polya-gamma'."
             )
 
-    def _weigh_classes(self, y: Any, weight: Array | None) -> Array:
-        """Sample weights times class weights; "balanced" counts a row of weight w as w rows."""
+    def _fit_labels(self, data: BlockData) -> None:
+        """Fit to rows that come in blocks."""
+        if self.inference == "laplace-mh":
+            raise ValueError(
+                "inference='laplace-mh' carries several numbers for every row and needs arrays in "
+                "memory; rows that come in blocks are fitted with inference='polya-gamma'."
+            )
+        found = first_pass(self, data, summarise_labels)
+        classes, mass = found.target.labels, found.target.mass
+        factor = None if self.class_weight is None else self._class_factors(classes, mass)
+        if factor is not None and not factor.all():
+            raise ValueError(
+                "A class weight of zero is for arrays in memory; leave the rows of that class out."
+            )
+        mass = mass if factor is None else mass * factor
+        self._set_classes(classes, mass, found.weighted)
+        prepare = Preparation(
+            Positions(classes, np.argsort(self.stick_)),
+            factor=None if factor is None else factor[self.stick_],
+            levels=np.arange(float(len(classes))),
+            mass=mass[self.stick_],
+        )
+        fit_blocks(self, data, found, prepare, Logistic(len(classes)), classification_draw)
+
+    def _set_classes(self, classes: NDArray[Any], mass: Array, weighted: bool) -> None:
+        """classes_, and stick_: most frequent first; of two classes the second comes first."""
+        if len(classes) < 2:
+            where = "y, where weights are above zero," if weighted else "y"
+            raise ValueError(
+                f"Classification needs at least two classes, but {where} holds only one class: "
+                f"{np.asarray(classes)[:1].tolist()[0]!r}."
+            )
+        self.classes_ = classes
+        # Balanced classes weigh the same up to rounding, which must not decide their order.
+        share = np.round(mass / mass.max(), 9)
+        two = len(classes) == 2
+        self.stick_ = np.array([1, 0]) if two else np.argsort(-share, kind="stable")
+
+    def _class_factors(self, classes: NDArray[Any], mass: Array) -> Array:
+        """The weight of each class; "balanced" counts a row of weight w as w rows."""
         by_class = self.class_weight
         if isinstance(by_class, str) and by_class == "balanced":
-            codes = np.unique(y, return_inverse=True)[1]
-            count = np.bincount(codes, weights=weight).astype(np.float64)
-            share = count.sum() / np.maximum(np.count_nonzero(count) * count, np.finfo(float).tiny)
-            factor = share[codes]
-        else:
-            factor = np.asarray(compute_sample_weight(by_class, y), dtype=np.float64)
+            return mass.sum() / np.maximum(np.count_nonzero(mass) * mass, np.finfo(float).tiny)
+        factor = np.asarray(compute_sample_weight(by_class, classes), dtype=np.float64)
         if not (np.isfinite(factor).all() and (factor >= 0).all()):
             raise ValueError(
                 f"class_weight must hold finite weights of at least zero, but is {by_class!r}."
             )
+        return factor
+
+    def _weigh_classes(self, y: Any, weight: Array | None) -> Array:
+        """Sample weights times class weights; "balanced" counts a row of weight w as w rows."""
+        classes, codes = np.unique(y, return_inverse=True)
+        mass = np.bincount(codes, weights=weight).astype(np.float64)
+        factor = self._class_factors(classes, mass)[codes]
         product = factor if weight is None else np.where(weight > 0, weight * factor, 0.0)
         if not product.any():
             raise ValueError(
@@ -207,12 +263,6 @@ class BankClassifier(ClassifierMixin, BankBase):
             )
         refuse_too_many_rows("class_weight times sample_weight", product)
         return product
-
-    def _stick(self, codes: NDArray[np.intp], weight: Array | None) -> NDArray[np.intp]:
-        """Classes in stick order: most frequent first; of two classes the second comes first."""
-        if len(self.classes_) == 2:
-            return np.array([1, 0])
-        return np.argsort(-np.bincount(codes, weights=weight), kind="stable")
 
     def predict_proba(self, X: Any) -> Array:
         """Posterior mean of the class probabilities, (n, C)."""

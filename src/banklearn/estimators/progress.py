@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from itertools import accumulate
 from types import TracebackType
 from typing import Any
 
 from banklearn.sampler.run import Plan
 from banklearn.sampler.sweep import Info
+
+#: What a sweep costs beside its rows, in rows.
+BESIDE_ROWS = 2000
+
+
+def work(plan: Plan) -> list[int]:
+    """Work done after 0, 1, 2, ... sweeps, in rows: sweeps of warm-up on few rows cost little."""
+    stages = plan.stages or ((0, plan.n_warmup),)
+    rows = [size for size, sweeps in stages for _ in range(sweeps)]
+    rows += [stages[-1][0]] * (plan.n_sweeps - len(rows))
+    return list(accumulate((size + BESIDE_ROWS for size in rows), initial=0))
 
 
 class Progress:
@@ -15,6 +28,7 @@ class Progress:
 
     def __init__(self, plan: Plan, n_chains: int, verbose: int) -> None:
         self.verbose, self.plan, self.n_chains = verbose, plan, n_chains
+        self._work = work(plan)
         self._bar: Any = None
         self._tasks: dict[int, Any] = {}
         self._lock = threading.Lock()
@@ -23,7 +37,6 @@ class Progress:
         if self.verbose:
             from rich.progress import (
                 BarColumn,
-                MofNCompleteColumn,
                 TextColumn,
                 TimeElapsedColumn,
                 TimeRemainingColumn,
@@ -33,11 +46,13 @@ class Progress:
             self._bar = Bar(
                 TextColumn("chain {task.fields[chain]}"),
                 BarColumn(bar_width=10),
-                MofNCompleteColumn(),
+                TextColumn("{task.fields[sweep]}/{task.fields[sweeps]}"),
                 TextColumn("{task.fields[report]}"),
                 TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
+                # A sweep may take minutes, and the time left is told from several.
+                speed_estimate_period=86_400.0,
             )
             self._bar.start()
         return self
@@ -55,9 +70,50 @@ class Progress:
         with self._lock:
             if chain not in self._tasks:
                 self._tasks[chain] = self._bar.add_task(
-                    "", total=plan.n_sweeps, chain=chain, report=""
+                    "", total=self._work[-1], chain=chain, report="", sweep=0, sweeps=plan.n_sweeps
                 )
-            self._bar.update(self._tasks[chain], completed=sweep, report=report)
+            done = self._work[min(sweep, plan.n_sweeps)]
+            self._bar.update(self._tasks[chain], completed=done, report=report, sweep=sweep)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class Reading:
+    """A progress bar of a first pass over rows that come in blocks."""
+
+    def __init__(self, n_rows: Callable[[], int | None], verbose: int) -> None:
+        self.n_rows, self.verbose = n_rows, verbose
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Reading:
+        if self.verbose:
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("reading"),
+                BarColumn(bar_width=10),
+                TextColumn("{task.completed:.0f} rows"),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+            )
+            self._task = self._bar.add_task("", total=None)
+            self._bar.start()
+        return self
+
+    def __call__(self, rows: int) -> None:
+        """So many rows were read."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=rows, total=self.n_rows())
 
     def __exit__(
         self,

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
+from banklearn.estimators.block_fitting import first_pass, fit_blocks
+from banklearn.estimators.blockwise import Preparation, Standardised, block_data, summarise_numbers
 from banklearn.estimators.data import check_weight, numeric_target, validate_data
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.posterior.draws import regression_draw
@@ -24,7 +26,12 @@ from banklearn.posterior.predict import (
     regression_mean,
     row_blocks,
 )
-from banklearn.posterior.scaling import ScaledRows, TargetScaling, fit_target_scaling
+from banklearn.posterior.scaling import (
+    ScaledRows,
+    TargetScaling,
+    fit_target_scaling,
+    target_scaling,
+)
 
 Array = NDArray[np.float64]
 
@@ -70,6 +77,9 @@ class BankRegressor(RegressorMixin, BankBase):
         Warm up on growing subsamples of the rows.
     gradient_every, gradient_length : int
         A Hamiltonian move of all frequencies every so many sweeps (0: never), and its steps.
+    merge_duplicates : bool
+        Merge rows that are equal in X and y into one with their weight. Rows that come in blocks
+        are never merged; switch it off here for the same draws as there.
     device : str
         "cpu", a PyTorch device such as "cuda", or "auto": the GPU where there is one.
     random_state : int, RandomState or None
@@ -97,35 +107,61 @@ class BankRegressor(RegressorMixin, BankBase):
     """
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, resume: bool = False
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        client: Any = None,
+        resume: bool = False,
     ) -> BankRegressor:
         """Learn kernel and function from X (N, d) and y (N,); weight w means w such rows.
 
-        resume=True goes on from the checkpoint, where there is one, as if never stopped.
+        X may also be what need not fit in memory: a path or glob of Parquet or CSV files or a
+        pyarrow dataset (target names the column to predict, sample_weight one of weights), an
+        HDF5 or Zarr array, a large numpy.memmap, an object that gives blocks (X, y) each time it
+        is iterated over, or a Dask array or dataframe (on the cluster of client, or of the
+        default client). resume=True goes on from the checkpoint, where there is one, as if never
+        stopped.
         """
         self._begin(resume)
+        data = block_data(X, y, sample_weight, target, client)
+        if data is not None:
+            found = first_pass(self, data, summarise_numbers)
+            self.target_scaling_: TargetScaling = target_scaling(found.target)
+            self._check_target(
+                found.n_rows, float(found.target.low[0]), float(found.target.high[0])
+            )
+            prepare = Preparation(Standardised(self.target_scaling_))
+            likelihood = Gaussian(self.a0, self.b0)
+            fit_blocks(self, data, found, prepare, likelihood, regression_draw)
+            return self
         X, y = self._arrays(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=False)
         y = numeric_target(y)
         weight = check_weight(sample_weight, X)
         if weight is not None and not weight.all():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        self.target_scaling_: TargetScaling = fit_target_scaling(y, weight)
-        if len(y) < 2:
+        self.target_scaling_ = fit_target_scaling(y, weight)
+        self._check_target(len(y), float(y.min()), float(y.max()))
+        scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
+        self._fit_posterior(X, scaled, weight, Gaussian(self.a0, self.b0), regression_draw)
+        return self
+
+    def _check_target(self, n_rows: int, low: float, high: float) -> None:
+        if n_rows < 2:
             raise ValueError(
                 "Regression needs at least two rows, but n_samples = 1 (rows of weight zero do not "
                 "count): one row says nothing about the spread of the target."
             )
-        if y.max() == y.min():
+        if high == low:
             warnings.warn(
                 f"y does not vary, so only the prior of the noise (a0, b0) says how far new values "
-                f"may lie from {float(y[0]):g}: intervals will be very narrow.",
+                f"may lie from {low:g}: intervals will be very narrow.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
-        self._fit_posterior(X, scaled, weight, Gaussian(self.a0, self.b0), regression_draw)
-        return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Mean of the predictive law, (n,); with return_std also its standard deviation."""

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.numerics.moments import Moments
 from banklearn.numerics.weighted import mean_and_std, median
 
 Array = NDArray[np.float64]
@@ -68,16 +69,22 @@ class ScaledRows:
         return self.scaling(self.X[part])
 
 
-def fit_scaling(X: Array, weight: Array | None, kind: Kind) -> InputScaling:
-    """Choose shift and scale from training rows; inputs that do not vary are left out."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    used = high > low
+def fit_scaling(
+    X: Array, weight: Array | None, kind: Kind, moments: Moments | None = None
+) -> InputScaling:
+    """Choose shift and scale from training rows; inputs that do not vary are left out.
+
+    moments are those of all rows where X is a sample of them: which inputs vary, means and
+    standard deviations come from all rows, the medians behind "arcsinh" from the sample.
+    """
+    moments = Moments.of(X, weight) if moments is None else moments
+    used = moments.high > moments.low
     if not used.any():
         # Nothing varies: keep one input, which becomes a constant zero.
         used = used.copy()
         used[0] = True
     columns = np.flatnonzero(used)
-    largest = float(max(high[used].max(), -low[used].min()))
+    largest = float(max(moments.high[used].max(), -moments.low[used].min()))
     if kind == "none" and largest > LARGEST_UNSCALED:
         raise ValueError(
             f"Inputs go up to {largest:.3g}, too large to be used as they are: the features are "
@@ -85,25 +92,26 @@ def fit_scaling(X: Array, weight: Array | None, kind: Kind) -> InputScaling:
             "input_scaling='standard' or 'arcsinh', or give the inputs in other units."
         )
     centre, spread = np.zeros(len(columns)), np.ones(len(columns))
-    shift, scale = np.zeros(len(columns)), np.ones(len(columns))
-    for start in range(0, len(columns) if kind != "none" else 0, FIT_COLUMNS):
+    shift, scale = moments.mean[used], moments.std[used]
+    if kind == "none":
+        shift, scale = np.zeros(len(columns)), np.ones(len(columns))
+    for start in range(0, len(columns) if kind == "arcsinh" else 0, FIT_COLUMNS):
         part = slice(start, start + FIT_COLUMNS)
         some = X[:, columns[part]]
-        if kind == "arcsinh":
-            centre[part] = median(some, weight)
-            some -= centre[part]
-            spread[part] = _spread(some, weight)
-            with np.errstate(over="ignore"):
-                np.divide(some, spread[part], out=some)
-            np.arcsinh(np.clip(some, -_LARGEST, _LARGEST, out=some), out=some)
+        centre[part] = median(some, weight)
+        some -= centre[part]
+        spread[part] = _spread(some, weight, scale[part])
+        with np.errstate(over="ignore"):
+            np.divide(some, spread[part], out=some)
+        np.arcsinh(np.clip(some, -_LARGEST, _LARGEST, out=some), out=some)
         shift[part], scale[part] = mean_and_std(some, weight)
     return InputScaling(kind, used, shift, np.where(scale > 0, scale, 1.0), centre, spread)
 
 
-def _spread(centred: Array, weight: Array | None) -> Array:
+def _spread(centred: Array, weight: Array | None, std: Array) -> Array:
     """Median absolute deviation; the standard deviation where more than half is at one value."""
     spread = median(np.abs(centred), weight)
-    spread = np.where(spread > 0, spread, mean_and_std(centred, weight)[1])
+    spread = np.where(spread > 0, spread, std)
     return np.where(spread > 0, spread, 1.0)
 
 
@@ -127,9 +135,14 @@ class TargetScaling:
 
 def fit_target_scaling(y: Array, weight: Array | None) -> TargetScaling:
     """Mean and standard deviation; a constant target has its own size as scale, zero has 1."""
-    if y.max() == y.min():
-        return TargetScaling(float(y[0]), abs(float(y[0])) or 1.0)
-    shift, scale = mean_and_std(y[:, None], weight)
+    return target_scaling(Moments.of(y[:, None], weight))
+
+
+def target_scaling(moments: Moments) -> TargetScaling:
+    """The same from the moments of a target that came in blocks."""
+    low, high = float(moments.low[0]), float(moments.high[0])
+    if high == low:
+        return TargetScaling(low, abs(low) or 1.0)
     # Differences as small as rounding are not blown up to noise of size one.
-    smallest = max(1e-12 * float(np.abs(y).max()), np.finfo(float).tiny)
-    return TargetScaling(float(shift[0]), max(float(scale[0]), smallest))
+    smallest = max(1e-12 * max(abs(low), abs(high)), np.finfo(float).tiny)
+    return TargetScaling(float(moments.mean[0]), max(float(moments.std[0]), smallest))

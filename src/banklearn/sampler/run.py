@@ -105,14 +105,17 @@ class Bookmark(Protocol[D]):
         ...
 
 
-def growing_stages(n_rows: int, n_warmup: int, smallest: int = 2500) -> tuple[tuple[int, int], ...]:
+def growing_stages(
+    n_rows: int, n_warmup: int, smallest: int = 2500, largest: int = 1_000_000
+) -> tuple[tuple[int, int], ...]:
     """Warm-up on subsamples that double in size, the last third of the sweeps on all rows.
 
-    A subsample is a tempered posterior: jumps are accepted more often, and cost less.
+    A subsample is a tempered posterior: jumps are accepted more often, and cost less. One of a
+    million rows must fit in memory; larger ones would gain little.
     """
     sizes: list[int] = []
     size = smallest
-    while size * 2 <= n_rows and n_warmup >= 6:
+    while size * 2 <= n_rows and size <= largest and n_warmup >= 6:
         sizes.append(size)
         size *= 2
     sizes = sizes[-6:] if len(sizes) <= 6 else [sizes[0], *sizes[1 :: max(1, len(sizes) // 5)]]
@@ -244,12 +247,16 @@ def chains_at_once(n_chains: int, large: bool) -> int:
 
 
 def run_chains(
-    run_one: Callable[[int, threading.Event], Run[D]], n_chains: int, workers: int
+    run_one: Callable[[int, threading.Event], Run[D]],
+    n_chains: int,
+    workers: int,
+    one_core_each: bool = True,
 ) -> tuple[Sequence[Run[D]], bool]:
     """All chains, `workers` of them at once, and whether they were interrupted."""
     stop = threading.Event()
     interrupted = False
-    with limited_to(1 if workers > 1 else None), ThreadPoolExecutor(workers) as pool:
+    one_core_each = one_core_each and workers > 1
+    with limited_to(1 if one_core_each else None), ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(run_one, c, stop) for c in range(n_chains)]
         try:
             # A limited wait, so that Ctrl-C is noticed; a chain that fails ends it at once.

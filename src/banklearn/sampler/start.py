@@ -60,6 +60,14 @@ def start_rows(n_rows: int, streams: Streams, most: int = 2000) -> NDArray[np.in
     return np.sort(rng.choice(n_rows, most, replace=False))
 
 
+def scaling_rows(n_rows: int, streams: Streams, most: int = 100_000) -> NDArray[np.intp]:
+    """Rows whose medians stand for all where inputs are scaled."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    rng = streams.at(Purpose.START, block=3)
+    return np.sort(rng.choice(n_rows, most, replace=False))
+
+
 def choose_start(
     X: Array,
     y: Array,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from banklearn.engines.base import Engine
 from banklearn.engines.host import HostOps
-from banklearn.gram import Frozen, Gram, GramSum, ProposalSum, WorkingFunction
+from banklearn.gram import Gram, GramSum, ProposalSum, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend, trend_columns
 from banklearn.model.joint import State
@@ -210,7 +210,7 @@ def step(
     working = likelihood.working(chain.beta, streams, sweep)
     use_interweave = tuning.interweave_every > 0 and sweep % tuning.interweave_every == 0
     if (use_gradient or use_interweave) and not likelihood.fixed_weights:
-        working = Frozen(working)
+        working = engine.freeze(working, state.W, model.trend)
     ext = extended(engine, model, chain, offered.W, working)
     log_u = np.log(streams.at(Purpose.ACCEPT, sweep).random(M))
     trouble, solutions = False, None

@@ -1,0 +1,83 @@
+"""``bank plan``: what a fit of a given size would cost, before it is begun."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+
+def plan(
+    rows: Annotated[int, typer.Option(min=1, help="Rows of the data.")],
+    inputs: Annotated[int, typer.Option(min=1, help="Inputs.")],
+    frequencies: Annotated[int, typer.Option(min=1, help="Random frequencies M.")] = 384,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Workers of a Dask cluster; 0 plans for this machine.")
+    ] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="Threads per worker.")] = 1,
+    classes: Annotated[int, typer.Option(min=0, help="Classes; 0 means regression.")] = 0,
+    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 2,
+    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps on all rows, per chain.")] = 250,
+    seconds: Annotated[float, typer.Option(min=0.5, help="Time for the calibration.")] = 10.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Predict flops, bytes, memory and seconds per sweep from a short calibration here."""
+    from banklearn.planning import Problem, calibrate, describe
+    from banklearn.planning import plan as predict
+
+    try:
+        problem = Problem(rows, inputs, frequencies, classes, chains)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    rates = calibrate(frequencies, inputs, seconds)
+    found = describe(problem, rates, predict(problem, rates, workers, threads), workers)
+    found["sweeps"] = sweeps
+    found["seconds_in_all"] = sweeps * found["sweep"]["seconds"]
+    typer.echo(json.dumps(found, indent=2) if as_json else text(found))
+
+
+def text(found: dict[str, Any]) -> str:
+    """The same in lines to read."""
+    sweep, rates, workers = found["sweep"], found["rates"], found["workers"]
+    where = f"{workers} Dask workers" if workers else f"this machine ({rates['cores']} cores)"
+    lines = [
+        f"One sweep of {found['problem']['chains']} chains on {where}:",
+        f"  arithmetic       {amount(sweep['flops'])}flop and {amount(sweep['trig'])} waves",
+        f"  read from disk   {amount(sweep['bytes_read'])}B",
+        f"  over the network {amount(sweep['bytes_sent'])}B",
+        f"  memory here      {amount(sweep['memory_here'])}B",
+    ]
+    if workers:
+        lines.append(f"  per worker       {amount(sweep['memory_per_worker'])}B")
+    lines += [
+        f"  seconds          {sweep['seconds']:.3g}, of which rows {sweep['seconds_rows']:.3g}, "
+        f"network {sweep['seconds_network']:.3g}, accept step {sweep['seconds_rest']:.3g}",
+        f"{found['sweeps']} sweeps on all rows: {span(found['seconds_in_all'])}.",
+        f"Measured here, per core: {amount(rates['flops'])}flop/s, "
+        f"{amount(rates['trig'])} cosines and sines/s; reading {amount(rates['read_bytes'])}B/s.",
+    ]
+    if workers:
+        lines.append(
+            f"Assumed: workers with cores like these, {amount(rates['network_bytes'])}B/s between "
+            f"them, {1e3 * rates['overhead']:g} ms per task for the scheduler."
+        )
+    return "\n".join(lines)
+
+
+def amount(value: float) -> str:
+    """Three digits with a prefix: 1.5 G."""
+    for prefix in ("", "k", "M", "G", "T", "P"):
+        if value < 1000:
+            break
+        if prefix != "P":
+            value /= 1000
+    return f"{value:.3g} {prefix}"
+
+
+def span(seconds: float) -> str:
+    """A duration in the unit that suits it."""
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.3g} seconds"

@@ -1,0 +1,62 @@
+"""How an estimator is fitted to rows that come in blocks: only samples of them are held here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from banklearn.estimators.blockwise import BlockData, Preparation
+from banklearn.estimators.starting import part_of
+from banklearn.likelihoods.base import Likelihood
+from banklearn.numerics.streams import Streams
+from banklearn.sampler import sweep as collapsed
+from banklearn.sampler.start import scaling_rows, start_rows
+from banklearn.sources.survey import SummariseTarget, Survey
+
+if TYPE_CHECKING:
+    from banklearn.estimators.base import BankBase, KeepFunction
+
+
+def first_pass(estimator: BankBase, data: BlockData, summarise: SummariseTarget) -> Survey:
+    """Check everything and sum it up; tells the estimator what inputs there are."""
+    if estimator.device not in ("auto", "cpu"):
+        raise ValueError(
+            f"device={estimator.device!r} is for arrays in memory; rows that come in blocks are "
+            "summed on the CPU. Leave device at 'auto'."
+        )
+    found = data.survey(summarise, estimator.verbose)
+    estimator.n_features_in_ = len(found.inputs.mean)
+    if data.names is not None:
+        estimator.feature_names_in_ = np.array(data.names, dtype=object)
+    return found
+
+
+def fit_blocks(
+    estimator: BankBase,
+    data: BlockData,
+    found: Survey,
+    prepare: Preparation,
+    likelihood: Likelihood,
+    keep: KeepFunction,
+) -> None:
+    """Choose scaling and start on samples, run the chains, keep the draws."""
+    deadline = estimator._begun + (estimator.max_time or 0.0)
+    seed = estimator._resumption.seed(estimator.random_state)
+    streams, n_rows = Streams(seed), found.n_rows
+    sample, first = scaling_rows(n_rows, streams), start_rows(n_rows, streams)
+    rows = np.union1d(sample, first)
+    X, labels, weight = data.rows(rows)
+    y, weight = prepare.target(labels, weight)
+    sample, first = np.searchsorted(rows, sample), np.searchsorted(rows, first)
+    target = prepare.start_target(likelihood, y)[first]
+    estimator._choose(
+        found.inputs,
+        (X[sample], part_of(weight, sample)),
+        (X[first], target, part_of(weight, first)),
+        streams,
+    )
+    del X
+    engine = data.engine(replace(prepare, scaling=estimator.input_scaling_), found)
+    estimator._run(engine, estimator._model(likelihood), seed, keep, collapsed, deadline)

@@ -1,0 +1,46 @@
+"""Any object that gives blocks (X, y) or (X, y, weight) each time it is iterated over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from banklearn.sources.base import RawBlock, Source, SourceError
+
+
+class BlockSource(Source):
+    """A re-iterable of tuples: a list, or an object whose __iter__ begins anew."""
+
+    def __init__(self, blocks: Iterable[Any]) -> None:
+        if iter(blocks) is blocks:
+            raise SourceError(
+                "Blocks must be readable again and again, but this iterator can be read only once. "
+                "Pass an object whose __iter__ begins anew, such as a list or a class of your own."
+            )
+        self._blocks = blocks
+
+    def blocks(self) -> Iterator[RawBlock]:
+        """The blocks as they come; empty ones are passed over."""
+        row = 0
+        for number, block in enumerate(self._blocks):
+            if not isinstance(block, tuple) or len(block) not in (2, 3):
+                raise SourceError(
+                    f"Block {number} is {_shape(block)}, but a tuple (X, y) or (X, y, weight) is "
+                    "needed."
+                )
+            try:
+                X = np.asarray(block[0], dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise SourceError(f"X of block {number} holds values that are no numbers.") from (
+                    error
+                )
+            weight = None if len(block) == 2 else np.asarray(block[2], dtype=np.float64)
+            if len(X):
+                yield RawBlock(X, np.asarray(block[1]), weight, number, "the data", row)
+            row += len(X)
+
+
+def _shape(block: Any) -> str:
+    return f"a tuple of {len(block)}" if isinstance(block, tuple) else f"a {type(block).__name__}"

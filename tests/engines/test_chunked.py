@@ -1,0 +1,186 @@
+"""The chunked engine gives the memory engine's bits, reads once for all, and holds little."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from banklearn.engines import chunked
+from banklearn.engines.chunked import ChunkedEngine, PickedEngine
+from banklearn.engines.memory import MemoryEngine
+from banklearn.engines.pieces import Piece, SharedReader, piece_rows, recut
+from banklearn.gram import BLOCK_ROWS, GramSum, Redrawn
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.likelihoods.logistic import Logistic
+from banklearn.numerics.streams import Streams
+
+N = 2 * BLOCK_ROWS + 700
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((N, 3))
+    return Piece(X, rng.integers(0, 2, N).astype(float), rng.uniform(0.5, 2.0, N))
+
+
+def engine(rows, size=1000):
+    def read():
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size]
+
+    return ChunkedEngine(read, len(rows), rows.X.shape[1], rows.weight is not None)
+
+
+def memory(rows):
+    return MemoryEngine(rows.X, rows.y, rows.weight)
+
+
+def statistic(working, tasks=1):
+    W = np.random.default_rng(2).standard_normal((4, 3))
+    return GramSum(W, "constant", working, tasks)
+
+
+@pytest.mark.parametrize("sizes", [[1], [5, 3], [4, 4], [1, 1, 9, 2], [30]])
+def test_pieces_are_cut_anew(sizes):
+    values = np.arange(float(sum(sizes)))
+    ends = np.cumsum(sizes)
+    given = [
+        Piece(values[e - s : e, None], values[e - s : e], None)
+        for s, e in zip(sizes, ends, strict=True)
+    ]
+    cut = list(recut(given, 4))
+    assert [len(p) for p in cut[:-1]] == [4] * (len(cut) - 1)
+    np.testing.assert_array_equal(np.concatenate([p.y for p in cut]), values)
+    np.testing.assert_array_equal(np.concatenate([p.X for p in cut])[:, 0], values)
+
+
+@pytest.mark.parametrize("size", [777, BLOCK_ROWS, N])
+def test_sums_have_the_same_bits(rows, size):
+    for working in (
+        Gaussian(1.0, 1.0).working(None, Streams(0), 1),
+        Logistic(2).working(np.full((1, 9), 0.2), Streams(0), 1),
+    ):
+        one, two = (e.sum(statistic(working)) for e in (memory(rows), engine(rows, size)))
+        np.testing.assert_array_equal(one.G, two.G)
+        np.testing.assert_array_equal(one.r, two.r)
+        np.testing.assert_array_equal(one.tt, two.tt)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_subset_has_the_chosen_rows(rows, large, monkeypatch):
+    if large:
+        monkeypatch.setattr(chunked, "SUBSET_BYTES", 0)
+    chosen = np.sort(np.random.default_rng(0).choice(N, 5000, replace=False))
+    part = engine(rows).subset(chosen)
+    assert isinstance(part, PickedEngine if large else MemoryEngine)
+    assert part.n_rows == 5000
+    working = Logistic(2).working(np.full((1, 9), 0.2), Streams(0), 1)
+    reference = memory(rows).subset(chosen)
+    one, two = (e.sum(statistic(working)) for e in (reference, part))
+    np.testing.assert_array_equal(one.G, two.G)
+    again = part.subset(np.arange(0, 5000, 7))
+    one, two = (e.sum(statistic(working)) for e in (reference.subset(np.arange(0, 5000, 7)), again))
+    np.testing.assert_array_equal(one.G, two.G)
+
+
+def test_rows_of_a_small_subset_may_come_in_any_order(rows):
+    chosen = np.array([7000, 2, 4100, 3])
+    part = engine(rows).subset(chosen)
+    np.testing.assert_array_equal(part.X, rows.X[chosen])
+    np.testing.assert_array_equal(part.weight, rows.weight[chosen])
+
+
+def test_weights_drawn_anew_are_those_that_would_have_been_kept(rows):
+    W = np.random.default_rng(2).standard_normal((4, 3))
+    working = Logistic(2).working(np.full((1, 9), 0.2), Streams(0), 1)
+    frozen, redrawn = (e.freeze(working, W, "constant") for e in (memory(rows), engine(rows)))
+    assert isinstance(redrawn, Redrawn)
+    first = memory(rows).sum(GramSum(W, "constant", frozen, 1))
+    other = GramSum(W + 1.0, "constant", frozen, 1)
+    kept = memory(rows).sum(other)
+    np.testing.assert_array_equal(engine(rows).sum(GramSum(W, "constant", redrawn, 1)).G, first.G)
+    again = engine(rows).sum(GramSum(W + 1.0, "constant", redrawn, 1))
+    np.testing.assert_array_equal(again.G, kept.G)
+
+
+def pieces(count):
+    return [Piece(np.full((1, 1), float(i)), np.array([float(i)]), None) for i in range(count)]
+
+
+def test_members_share_each_read_and_do_not_wait_for_those_who_left():
+    reader = SharedReader(lambda: iter(pieces(5)))
+    reader.expect(3)
+    got = {}
+
+    def take_part(name, reads):
+        with reader.member():
+            got[name] = [[p.y[0] for p in reader.pieces()] for _ in range(reads)]
+
+    threads = [
+        threading.Thread(target=take_part, args=item) for item in (("a", 1), ("b", 3), ("c", 2))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert got == {name: [[0, 1, 2, 3, 4]] * n for name, n in (("a", 1), ("b", 3), ("c", 2))}
+    assert reader.reads == 3
+
+
+def test_a_member_that_fails_in_the_middle_holds_nobody_up():
+    reader = SharedReader(lambda: iter(pieces(50)), ahead=1)
+    reader.expect(2)
+    got = []
+
+    def fail():
+        with reader.member():
+            for piece in reader.pieces():
+                if piece.y[0] == 3:
+                    return
+
+    def stay():
+        with reader.member():
+            got.append(sum(1 for _ in reader.pieces()))
+            got.append(sum(1 for _ in reader.pieces()))
+
+    threads = [threading.Thread(target=f) for f in (fail, stay)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert got == [50, 50]
+
+
+def test_an_error_while_reading_reaches_everybody():
+    def read():
+        yield from pieces(2)
+        raise OSError("the disk is gone")
+
+    reader = SharedReader(read)
+    for _ in range(2):
+        with pytest.raises(OSError, match="the disk is gone"):
+            list(reader.pieces())
+
+
+def test_reading_stays_a_few_pieces_ahead():
+    made = []
+
+    def read():
+        for piece in pieces(100):
+            made.append(piece)
+            yield piece
+
+    stream = SharedReader(read, ahead=3).pieces()
+    next(stream)
+    time.sleep(0.2)
+    assert len(made) <= 6
+    assert sum(1 for _ in stream) == 99
+
+
+def test_pieces_hold_whole_blocks_and_few_bytes():
+    for d in (1, 20, 1000):
+        assert piece_rows(d) % BLOCK_ROWS == 0
+    assert piece_rows(20) * 20 * 8 <= 8 << 20
+    assert piece_rows(10_000) == BLOCK_ROWS

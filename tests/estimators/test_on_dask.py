@@ -1,0 +1,155 @@
+"""A fit on a Dask cluster (real processes) is the fit in memory, and outlives its workers."""
+
+import os
+import signal
+import threading
+import time
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from banklearn import BankRegressor
+from banklearn.engines.dask import ClusterError
+from banklearn.estimators.on_dask import DaskData
+from banklearn.sources import SourceError
+from blockwise import PARTITIONS, assert_same_fit, fit_in_memory, make_case
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            processes=True, n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def arrays(case, sizes):
+    """X, y and weights as Dask arrays in partitions of the given sizes."""
+    import dask.array as da
+
+    values = (case.X, case.y, case.weight)
+    return [None if v is None else da.from_array(v, chunks=(sizes, *v.shape[1:])) for v in values]
+
+
+@pytest.fixture(scope="module", params=["regression", "binary", "three classes"])
+def fitted(request):
+    chains = 2 if request.param == "regression" else 1
+    case = make_case(request.param, n_draws=1, n_chains=chains, interweave_every=4)
+    return case, deepcopy(fit_in_memory(case))
+
+
+@pytest.mark.parametrize("parts", PARTITIONS)
+def test_partitions_of_any_size_give_the_same_draws(client, fitted, parts):
+    case, reference = fitted
+    X, y, weight = arrays(case, PARTITIONS[parts])
+    model = clone(case.estimator).fit(X, y, weight, client=client)
+    assert_same_fit(case, reference, model, 1e-8)
+
+
+def test_gradient_moves_and_large_subsets(client, monkeypatch):
+    monkeypatch.setattr("banklearn.engines.dask.GATHER_BYTES", 0)
+    options = {"n_chains": 1, "n_warmup": 6, "gradient_every": 3, "gradient_length": 1}
+    case = make_case("binary", **options)
+    reference = deepcopy(fit_in_memory(case))
+    X, y, _ = arrays(case, PARTITIONS[7])
+    assert_same_fit(case, reference, clone(case.estimator).fit(X, y), 1e-8)
+
+
+def test_a_dataframe_with_the_names_of_its_columns(client):
+    import dask.dataframe as dd
+
+    case = make_case("regression", n_chains=1, n_warmup=0)
+    reference = deepcopy(fit_in_memory(case))
+    frame = pd.DataFrame(case.X, columns=["a", "b"]).assign(y=case.y, w=case.weight)
+    frame = dd.from_pandas(frame, npartitions=3)
+    model = clone(case.estimator).fit(frame, target="y", sample_weight="w")
+    assert list(model.feature_names_in_) == ["a", "b"]
+    assert_same_fit(case, reference, model, 1e-8)
+
+
+def test_a_worker_killed_in_the_middle_of_a_sweep(client):
+    case = make_case("binary", n_warmup=0, n_draws=8, interweave_every=0)
+    X, y, _ = arrays(case, PARTITIONS[7])
+    undisturbed = clone(case.estimator).fit(X, y)
+    workers = client.run(os.getpid)
+    killed = []
+
+    def kill():
+        while not killed:
+            for address, tasks in client.processing().items():
+                if any("partial_sum" in str(task) for task in tasks) and not killed:
+                    os.kill(workers[address], signal.SIGKILL)
+                    killed.append(address)
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    model = clone(case.estimator).fit(X, y)
+    thread.join()
+    assert killed
+    assert_same_fit(case, undisturbed, model, 0.0)
+
+
+def test_a_nan_is_found_by_partition_and_row(client):
+    case = make_case("regression")
+    case.X[4150, 1] = np.nan
+    X, y, _ = arrays(case, PARTITIONS[2])
+    with pytest.raises(SourceError, match=r"Input 1 is missing.* in row 50 of block 1"):
+        case.estimator.fit(X, y)
+
+
+def test_an_error_of_the_data_is_told(client):
+    import dask.array as da
+
+    def broken(block):
+        raise OSError("part 1 is cut short")
+
+    case = make_case("regression")
+    X, y, _ = arrays(case, PARTITIONS[2])
+    X = da.map_blocks(broken, X, dtype=float, meta=np.empty((0, 2)))
+    with pytest.raises(OSError, match="part 1 is cut short"):
+        case.estimator.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X, y: (X, None), "fit needs y"),
+        (lambda X, y: (X, y[:-1]), "y has 5199 rows, but X has 5200"),
+        (lambda X, y: (X, np.zeros(5200)), "Turn it into one"),
+        (lambda X, y: (X[:, 0], y), "two dimensions"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(client, change, words):
+    case = make_case("regression")
+    X, y, _ = arrays(case, PARTITIONS[2])
+    with pytest.raises(SourceError, match=words):
+        case.estimator.fit(*change(X, y))
+
+
+def test_a_client_is_for_dask_collections(client):
+    with pytest.raises(TypeError, match="client is for Dask"):
+        BankRegressor().fit(np.zeros((3, 1)), np.zeros(3), client=client)
+
+
+def test_a_cluster_without_workers():
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    X, y = da.zeros((10, 2), chunks=5), da.zeros(10, chunks=5)
+    with (
+        LocalCluster(processes=True, n_workers=0, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as empty,
+        pytest.raises(ClusterError, match=r"had no worker for 0\.5 seconds"),
+    ):
+        DaskData.collect(X, y, None, None, empty, patience=0.5)
