@@ -35,8 +35,25 @@ def in_memory(data: Data, folder: Path) -> Arguments:
     return data, {}
 
 
+def from_files(data: Data, folder: Path) -> Arguments:
+    """Parquet files in the folder, read anew for every sum."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    X, y = data
+    path = folder / "rows.parquet"
+    if not path.exists():
+        columns = {f"x{j}": X[:, j] for j in range(X.shape[1])} | {"y": y}
+        parquet.write_table(pa.table(columns), folder / "rows.new", row_group_size=150)
+        (folder / "rows.new").replace(path)
+    return (str(path),), {"target": "y"}
+
+
 #: What fit is given, from arrays and a folder for files; another engine is one more entry.
-ENGINES: dict[str, Callable[[Data, Path], Arguments]] = {"memory": in_memory}
+ENGINES: dict[str, Callable[[Data, Path], Arguments]] = {
+    "memory": in_memory,
+    "files": from_files,
+}
 TASKS = ("regression", "two classes", "three classes", "laplace")
 
 
