@@ -1,7 +1,5 @@
 """The log joint density is the product of its factors, and the generative model draws from it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import gamma, invgamma, invwishart, kstest, multivariate_normal, norm
@@ -116,4 +114,5 @@ def test_weights_scale_with_noise_over_precision():
 def test_a_state_changes_by_copy():
     state = make_problem(0).state
     other = state.with_(lam=9.0)
-    assert (other.lam, other.W is state.W, replace(state) == state) != (state.lam, True, False)
+    assert (other.lam, other.W is state.W) == (9.0, True)
+    assert state.lam != 9.0

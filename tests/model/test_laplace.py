@@ -190,3 +190,12 @@ def test_the_likelihood_counts_weights_as_repetitions():
         1e-12,
     )
     assert log_likelihood(np.array([800.0, -800.0]), np.array([1.0, 0.0])) == 0.0
+
+
+@pytest.mark.parametrize("offset", [15.0, 30.0])
+def test_steps_are_halved_where_the_curvature_misleads(offset):
+    # Saturated labels: the curvature is nearly lam, and a full Newton step overshoots by far.
+    columns, y, lam = np.ones((1, 8)), np.zeros(8), 1e-4
+    b, _ = mode(columns, np.full(8, offset), y, lam)
+    assert newton_decrement(columns, b, np.full(8, offset), y, lam) < 1e-6
+    assert -60.0 < b[0] + offset < -1.0
