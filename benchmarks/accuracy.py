@@ -42,7 +42,7 @@ def main() -> None:
     budget = Budget(arguments.limits, (small, large))
     methods = tuple(arguments.methods.split(","))
     names = [n for n in arguments.sets.split(",") if n]
-    names = names or [*local_sets("regression"), *local_sets("classification")]
+    names = names or [*local_sets("regression"), *local_sets("classification"), "space7"]
     options = Options(OUT, methods=methods, budget=budget, jobs=arguments.jobs)
     cells = []
     for name in names:

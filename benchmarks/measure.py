@@ -29,6 +29,7 @@ from banklearn.model.joint import State
 from banklearn.model.priors import Prior
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.sampler import sweep as kernel
+from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.sweep import Model, Tuning
 
 HERE = Path(__file__).resolve().parent
@@ -153,7 +154,9 @@ def make_problem(
     )
     model, engine = Model(prior, likelihood, TREND), MemoryEngine(X, y)
     chain = kernel.init(engine, model, state, streams)
-    problem = Problem(engine, model, Tuning(), streams, chain)
+    # The estimators' moves; walks of components are dropped by warm-up at the sizes of interest.
+    tuning = Tuning(Moves(switch=0.5)) if hasattr(Moves, "switch") else Tuning()
+    problem = Problem(engine, model, tuning, streams, chain)
     for _ in range(settle):
         problem.step()
     return problem

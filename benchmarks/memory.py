@@ -2,6 +2,7 @@
 
     python benchmarks/memory.py sweep --rows 50000 --inputs 16 --frequencies 384 --sweeps 2
     python benchmarks/memory.py fit --rows 50000 --inputs 16 --frequencies 384 --sweeps 2
+    python benchmarks/memory.py set --name skin --sweeps 4
     python benchmarks/memory.py predict --rows 1000000 --inputs 16 --frequencies 384 --draws 100
 
 Prints one line of JSON. `beyond_x` is the peak less what was resident when X and y were there and
@@ -24,7 +25,8 @@ from pathlib import Path
 from measure import make_data, make_problem
 from sklearn.exceptions import ConvergenceWarning
 
-from banklearn import BankRegressor
+from banklearn import BankClassifier, BankRegressor
+from banklearn.datasets import folds, load
 
 MIB = 2.0**20
 
@@ -85,8 +87,9 @@ def small_fit() -> BankRegressor:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("sweep", "fit", "predict"))
-    parser.add_argument("--rows", type=int, required=True)
+    parser.add_argument("what", choices=("sweep", "fit", "predict", "set"))
+    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--name", default="skin", help="a data set; its first training fold")
     parser.add_argument("--inputs", type=int, default=16)
     parser.add_argument("--frequencies", type=int, default=384)
     parser.add_argument("--sweeps", type=int, default=2)
@@ -95,7 +98,14 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
 
-    X, y = make_data(given.rows, given.inputs)
+    if given.what == "set":
+        found = load(given.name)
+        train = folds(len(found.y))[0][0]
+        X, y, task = found.X[train].copy(), found.y[train].copy(), found.task
+        given.rows, given.inputs = X.shape
+        del found, train
+    else:
+        X, y = make_data(given.rows, given.inputs)
     data = resident()
     small_fit()
     program = resident() - data
@@ -112,9 +122,17 @@ def main() -> None:
 
     work: dict[str, Callable[[], object]] = {
         "sweep": sweep,
+        "set": lambda: whole(task).fit(X, y),
         "fit": lambda: regressor(given.frequencies, given.sweeps).fit(X, y),
         "predict": lambda: model.predict(X),
     }
+
+    def whole(task: str) -> BankRegressor | BankClassifier:
+        """Everything at its default but the number of sweeps: both chains, all choices."""
+        kind = BankClassifier if task == "classification" else BankRegressor
+        short = {"n_warmup": given.sweeps, "n_draws": given.sweeps, "thin": 1}
+        return kind(given.frequencies, **short, random_state=0)
+
     begin = time.perf_counter()
     work[given.what]()
     seconds = time.perf_counter() - begin

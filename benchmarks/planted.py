@@ -28,6 +28,7 @@ JOINT = ("tests/sampler/test_joint_move.py",)
 LOGISTIC = ("tests/likelihoods/test_logistic.py",)
 RUN = ("tests/sampler/test_run.py",)
 INTERWEAVE = ("tests/sampler/test_interweave.py",)
+INTERWEAVE_PATH = ("tests/sampler/test_interweave_path.py",)
 PREDICT = ("tests/posterior/test_predict.py",)
 
 MUTANTS = (
@@ -363,7 +364,7 @@ MUTANTS = (
     Mutant(
         "Polya-Gamma variables drawn again along a trajectory",
         "sampler/sweep.py",
-        "working = Frozen(working)",
+        "working = engine.freeze(working, state.W, model.trend)",
         "working = working",
         CLASS_SWEEP,
     ),
@@ -429,5 +430,33 @@ MUTANTS = (
         "            count.record(jitter)",
         "            pass",
         ("tests/numerics/test_linalg.py",),
+    ),
+    Mutant(
+        "components walk without their prior ratio",
+        "sampler/interweave.py",
+        "        log_ratio += new_solved.log_evidence - solved.log_evidence\n",
+        "        log_ratio = new_solved.log_evidence - solved.log_evidence\n",
+        INTERWEAVE_PATH,
+    ),
+    Mutant(
+        "an accepted walk keeps the old factors",
+        "sampler/interweave.py",
+        "            state, gram, solved = new, new_gram, new_solved\n",
+        "            state, gram = new, new_gram\n",
+        INTERWEAVE_PATH,
+    ),
+    Mutant(
+        "Polya-Gamma weights redrawn between a state and its walk",
+        "sampler/sweep.py",
+        "    if (use_gradient or use_interweave) and not likelihood.fixed_weights:\n",
+        "    if use_gradient and not likelihood.fixed_weights:\n",
+        INTERWEAVE_PATH,
+    ),
+    Mutant(
+        "a stretch counts the Jacobian of a fixed psi",
+        "sampler/interweave.py",
+        "(0 if prior.psi_shape is None else 2)",
+        "2",
+        INTERWEAVE,
     ),
 )

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
+#: The folders that a changed tree has (a virtual environment may lie beside them).
+COPIED = ("src", "tests", "benchmarks")
 #: Imported once, before processes are forked: what takes longest to import.
 HEAVY = ("numpy", "scipy.stats", "scipy.linalg", "numba", "sklearn.base", "pandas", "pytest")
 #: A change that makes the tests run longer than this has been noticed.
@@ -65,8 +67,9 @@ def _run_tests(root: Path, tests: Iterable[str]) -> str:
     os.environ.setdefault("MPLBACKEND", "Agg")
     sys.path.insert(0, str(root / "src"))
     sys.dont_write_bytecode = True
+    ours = tuple(str(ROOT / name) + os.sep for name in COPIED)
     for name, module in list(sys.modules.items()):  # whatever was imported from the tree itself
-        if str(getattr(module, "__file__", None) or "").startswith(str(ROOT)):
+        if str(getattr(module, "__file__", None) or "").startswith(ours):
             del sys.modules[name]
     plugin = FirstFailure()
     arguments = ["-x", "-q", "-p", "no:cacheprovider", "--rootdir", str(root), *tests]
@@ -89,7 +92,7 @@ def _copy_tree(folder: str) -> Path:
     root = Path(folder) / "tree"
     # Compiled loops (and their time stamps) come along: only a changed file compiles again.
     skip = shutil.ignore_patterns("*.pyc", "results", ".cache")
-    for name in ("src", "tests", "benchmarks"):
+    for name in COPIED:
         shutil.copytree(ROOT / name, root / name, ignore=skip)
     shutil.copy2(ROOT / "pyproject.toml", root)
     return root

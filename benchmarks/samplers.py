@@ -27,6 +27,7 @@ from banklearn.numerics.streams import Streams
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
 from banklearn.sampler import joint_move, sweep
+from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.start import starting_state
 from banklearn.sampler.sweep import Model, Tuning, adapt
 
@@ -72,9 +73,13 @@ class Run:
 
     def __init__(self, kernel: Any, engine: Any, model: Model, start: Any, M: int, chain: int):
         self.kernel, self.engine, self.model = kernel, engine, model
-        self.streams, self.tuning, self.sweep = Streams(1, chain), Tuning(), 0
+        self.streams, self.sweep = Streams(1, chain), 0
+        self.tuning = Tuning()
+        if kernel is sweep:  # as the classifier's defaults
+            self.tuning = Tuning(Moves(switch=0.5), interweave_every=1)
         lam = model.likelihood.start_lam(start.lam)
-        state = starting_state(M, engine.X.shape[1], start.scale, lam, 1.0, self.streams)
+        alpha = model.prior.alpha_shape / model.prior.alpha_rate
+        state = starting_state(M, engine.X.shape[1], start.scale, lam, alpha, self.streams)
         self.chain = kernel.init(engine, model, state, self.streams)
         self.values: list[list[float]] = []
         self.time = 0.0

@@ -1,5 +1,7 @@
 """Components moved with their members: ratios against the joint density, by numerical Jacobians."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,11 +52,14 @@ def log_jacobian(function, x):
     return np.linalg.slogdet(J)[1]
 
 
+@pytest.mark.parametrize("fixed", [False, True], ids=["psi drawn", "psi fixed"])
 @pytest.mark.parametrize("kind", ["one", "stretch"])
-def test_ratio_is_that_of_the_joint_times_the_jacobian(kind):
+def test_ratio_is_that_of_the_joint_times_the_jacobian(kind, fixed):
     for seed in HUNDRED:
         problem = make_problem(seed, M=3)
         old, prior = problem.state, problem.prior
+        if fixed:
+            prior = replace(prior, psi_shape=None)
 
         def moved(state, kind=kind, seed=seed, prior=prior):
             return propose(kind, state, 0.4, prior, np.random.default_rng(seed))

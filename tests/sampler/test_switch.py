@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, chisquare, kstest
+from scipy.stats import chi2, chisquare, dirichlet, kstest
 
+from banklearn.model.dirichlet_process import log_crp
 from banklearn.model.generative import draw_state
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.switch import draw_components, offer
-from helpers import FALSE_ALARM, make_prior, make_problem
+from helpers import FALSE_ALARM, HUNDRED, close, make_prior, make_problem
 
 
 def test_shares_follow_the_chinese_restaurant():
@@ -23,6 +24,21 @@ def test_shares_follow_the_chinese_restaurant():
         counts[min(label, state.K)] += 1
     expected = np.append(m, 1.7) / (len(state.Z) + 1.7)
     assert chisquare(counts, n * expected).pvalue > FALSE_ALARM
+
+
+def test_the_process_and_its_labels_have_one_joint_law():
+    """p(Z) p(pi | Z) = p(pi) prod_j pi_Zj: given pi the labels are independent draws."""
+    for seed in HUNDRED:
+        rng = np.random.default_rng(seed)
+        alpha, K, M = rng.uniform(0.3, 5.0), 3, 9
+        pi = rng.dirichlet([*rng.uniform(0.5, 3.0, K), alpha])
+        left = []
+        for _ in range(4):
+            Z = rng.permutation(np.r_[0:K, rng.integers(0, K, M - K)])
+            m = np.bincount(Z)
+            given = dirichlet.logpdf(pi, [*m, alpha])
+            left.append(log_crp(Z, alpha) + given - np.log(pi)[Z].sum())
+        close(np.array(left), left[0], 1e-10, 1e-10)
 
 
 def test_two_draws_share_a_new_component_as_the_process_says():

@@ -24,7 +24,12 @@ from banklearn.estimators.blockwise import (
     block_data,
     summarise_labels,
 )
-from banklearn.estimators.data import check_weight, refuse_too_many_rows, validate_data
+from banklearn.estimators.data import (
+    check_weight,
+    refuse_too_many_rows,
+    refuse_unsorted_labels,
+    validate_data,
+)
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import Trend
 from banklearn.posterior.classify import (
@@ -159,6 +164,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             self._fit_labels(data)
             return self
         X, y = self._arrays(X, y)
+        refuse_unsorted_labels(y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         weight = check_weight(sample_weight, X)
@@ -243,7 +249,8 @@ class BankClassifier(ClassifierMixin, BankBase):
         """The weight of each class; "balanced" counts a row of weight w as w rows."""
         by_class = self.class_weight
         if isinstance(by_class, str) and by_class == "balanced":
-            return mass.sum() / np.maximum(np.count_nonzero(mass) * mass, np.finfo(float).tiny)
+            share = mass * (np.count_nonzero(mass) / mass.sum())
+            return np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
         factor = np.asarray(compute_sample_weight(by_class, classes), dtype=np.float64)
         if not (np.isfinite(factor).all() and (factor >= 0).all()):
             raise ValueError(

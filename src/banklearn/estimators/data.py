@@ -57,6 +57,24 @@ def numeric_target(y: Any) -> Array:
     return values
 
 
+def refuse_unsorted_labels(y: Any) -> None:
+    """Labels of class object: missing ones, and text among numbers, are refused with their row."""
+    labels = np.asarray(y) if y is not None else np.empty(0)
+    if labels.dtype.kind != "O" or labels.ndim != 1:
+        return
+    for row, label in enumerate(labels):
+        if label is None or str(label) in ("nan", "<NA>", "NaT"):
+            raise ValueError(
+                f"y has no label in row {row} (it holds {label!r}). Remove such rows, or give "
+                "them a label of their own."
+            )
+        if isinstance(label, str) != isinstance(labels[0], str):
+            raise ValueError(
+                f"y mixes text and other labels: {labels[0]!r} in row 0, {label!r} in row {row}. "
+                "Make them all text, or all numbers."
+            )
+
+
 def check_weight(sample_weight: Any, X: Array) -> Array | None:
     """Weights as an array, or None where all are one; negative and all-zero are refused."""
     if sample_weight is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from itertools import accumulate
 from types import TracebackType
 from typing import Any
 
@@ -15,12 +14,13 @@ from banklearn.sampler.sweep import Info
 BESIDE_ROWS = 2000
 
 
-def work(plan: Plan) -> list[int]:
-    """Work done after 0, 1, 2, ... sweeps, in rows: sweeps of warm-up on few rows cost little."""
-    stages = plan.stages or ((0, plan.n_warmup),)
-    rows = [size for size, sweeps in stages for _ in range(sweeps)]
-    rows += [stages[-1][0]] * (plan.n_sweeps - len(rows))
-    return list(accumulate((size + BESIDE_ROWS for size in rows), initial=0))
+def work(plan: Plan, sweeps: int) -> int:
+    """Work done after some sweeps, in rows: sweeps of warm-up on few rows cost little."""
+    done, left, size = 0, sweeps, 0
+    for size, most in plan.stages or ((0, plan.n_warmup),):
+        here = min(left, most)
+        done, left = done + here * (size + BESIDE_ROWS), left - here
+    return done + left * (size + BESIDE_ROWS)
 
 
 class Progress:
@@ -28,7 +28,6 @@ class Progress:
 
     def __init__(self, plan: Plan, n_chains: int, verbose: int) -> None:
         self.verbose, self.plan, self.n_chains = verbose, plan, n_chains
-        self._work = work(plan)
         self._bar: Any = None
         self._tasks: dict[int, Any] = {}
         self._lock = threading.Lock()
@@ -70,9 +69,14 @@ class Progress:
         with self._lock:
             if chain not in self._tasks:
                 self._tasks[chain] = self._bar.add_task(
-                    "", total=self._work[-1], chain=chain, report="", sweep=0, sweeps=plan.n_sweeps
+                    "",
+                    total=work(plan, plan.n_sweeps),
+                    chain=chain,
+                    report="",
+                    sweep=0,
+                    sweeps=plan.n_sweeps,
                 )
-            done = self._work[min(sweep, plan.n_sweeps)]
+            done = work(plan, min(sweep, plan.n_sweeps))
             self._bar.update(self._tasks[chain], completed=done, report=report, sweep=sweep)
 
     def __exit__(

@@ -33,6 +33,7 @@ class Cell:
     ``runner`` is "module:function", called with ``arguments`` (all of them JSON); it answers with
     a record. ``label`` starts the file's name. ``note`` says what is reduced, and goes into the
     record; ``cost`` is a guess that only orders the work. Neither is part of the identity.
+    ``configuration`` is: all parameters of what is measured, those left at their defaults too.
     """
 
     label: str
@@ -40,11 +41,13 @@ class Cell:
     arguments: Mapping[str, Any]
     note: str = ""
     cost: float = 1.0
+    configuration: str = ""
 
     @property
     def key(self) -> str:
         """The name of the file, without its ending."""
-        content = json.dumps([self.runner, self.arguments], sort_keys=True)
+        identity = [self.runner, self.arguments, self.configuration]
+        content = json.dumps(identity, sort_keys=True)
         return f"{self.label}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
 
     def path(self, folder: Path) -> Path:

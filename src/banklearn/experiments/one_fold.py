@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from functools import cache
@@ -11,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from banklearn.datasets import folds, load
-from banklearn.datasets.names import Task
+from banklearn.datasets.names import Task, find_spec
 from banklearn.experiments.cells import Cell
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.scores import classification_scores, regression_scores
@@ -24,7 +25,19 @@ def make_cell(
 ) -> Cell:
     """The cell of one fit; the seed is part of its settings."""
     arguments = {"name": name, "fold": fold, "method": method, "settings": settings}
-    return Cell(f"{name}-{fold}-{method}", RUNNER, arguments, note, cost)
+    task = find_spec("space" if name == "space7" else name).task
+    parameters = configuration(method, task, json.dumps(settings, sort_keys=True))
+    return Cell(f"{name}-{fold}-{method}", RUNNER, arguments, note, cost, parameters)
+
+
+@cache
+def configuration(method: str, task: Task, settings: str) -> str:
+    """All parameters of an estimator, so that a changed default is measured anew."""
+    how = METHODS[method]
+    if how.missing():
+        return ""
+    parameters = how.make(task, json.loads(settings)).get_params()
+    return json.dumps(parameters, sort_keys=True, default=repr)
 
 
 def measure(name: str, fold: int, method: str, settings: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ be learned, and the question is how far the posterior mean is from the truth. 25
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -69,16 +70,16 @@ def feature_estimate(seed: int, M: int = FREQUENCIES) -> Array:
     return np.asarray(np.cos(np.outer(LAGS, omega)).mean(axis=1))
 
 
+def _estimator(size: str, settings: dict[str, Any]) -> BankRegressor:
+    chosen = {"n_frequencies": FREQUENCIES, "n_chains": CHAINS[size], **settings}
+    return BankRegressor(**chosen, input_scaling="standard", device="cpu")
+
+
 def measure(size: str, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
     """Learn the kernel of one synthetic data set and compare it with the truth."""
     X, y = make_synthetic(**SIZES[size], seed=seed)
     begin = time.perf_counter()
-    model = BankRegressor(
-        **{"n_frequencies": FREQUENCIES, "n_chains": CHAINS[size], **settings},
-        input_scaling="standard",
-        device="cpu",
-        random_state=seed,
-    ).fit(X, y)
+    model = _estimator(size, settings).set_params(random_state=seed).fit(X, y)
     seconds = time.perf_counter() - begin
     truth = synthetic_kernel(LAGS)
     mean, low, high = model.kernel_.at_lags(LAGS, coverage=COVERAGE)
@@ -101,6 +102,11 @@ def measure(size: str, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
         "rbf log evidence": evidence,
         "curves": {name: [float(v) for v in curve] for name, curve in curves.items()},
     }
+
+
+def configuration(size: str, settings: dict[str, Any]) -> str:
+    """All parameters of the estimator."""
+    return json.dumps(_estimator(size, settings).get_params(), sort_keys=True, default=repr)
 
 
 def summary(records: list[Record]) -> dict[str, float]:
@@ -145,6 +151,7 @@ def run(options: Options) -> list[Record]:
             "banklearn.experiments.synthetic:measure",
             {"size": size, "seed": seed, "settings": settings},
             note,
+            configuration=configuration(size, settings),
         )
         for size in sizes
         for seed in options.folds or SEEDS[size]
@@ -152,7 +159,9 @@ def run(options: Options) -> list[Record]:
     outcome = run_cells(cells, options.cells, options.jobs, options.cores_per_job, options.quiet)
     path = options.out / "synthetic.parquet"
     new = [outcome.records[c.key] for c in cells if c.key in outcome.records]
-    records = merge(read_results(path), new, ("size", "seed"))
+    asked = {(size, seed) for size in SIZES for seed in options.folds or SEEDS[size]}
+    known = [r for r in read_results(path) if (r["size"], r["seed"]) in asked]
+    records = merge(known, new, ("size", "seed"))
     write_results(path, records)
     write_synthetic(options, records)
     return records

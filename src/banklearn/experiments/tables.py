@@ -53,7 +53,7 @@ class Entry:
         return self.means["error"] - 2.0 * self.errors["error"] > theirs.value
 
 
-FIELDS = ("error", "nlpd", "coverage", "ece", "seconds", "cores")
+FIELDS = ("error", "nlpd", "coverage", "ece", "missed", "seconds", "cores")
 
 
 def entries(records: Sequence[Record]) -> list[Entry]:
@@ -144,12 +144,12 @@ def details(found: Sequence[Entry]) -> str:
             str(e.folds),
             e.show("error"),
             "lowest" if e.mark.lowest else f"{e.mark.p_value:.2g}",
-            *(e.show(field) for field in ("nlpd", "coverage", "ece", "seconds")),
+            *(e.show(field) for field in ("nlpd", "coverage", "ece", "missed", "seconds")),
             f"{e.means['cores']:g}" if "cores" in e.means else "",
             "; ".join(e.reduced) or "full",
         ]
         for e in found
     ]
     header = ["set", "method", "folds", "error", "p against the lowest", "nlpd"]
-    header += ["95 % intervals hold", "ECE", "seconds a fit", "cores", "budget"]
+    header += ["95 % intervals hold", "ECE", "classes missed", "seconds a fit", "cores", "budget"]
     return markdown(header, rows)

@@ -24,6 +24,7 @@ from banklearn.model.laplace import log_likelihood
 from banklearn.model.priors import Prior
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.sampler.frequencies import propose
+from banklearn.sampler.interweave import KINDS
 from banklearn.sampler.sweep import Info, Model, Tuning, mean_of, near_mode, update_mixture
 
 Array = NDArray[np.float64]
@@ -200,7 +201,7 @@ def step(
         accepted_jumps=mean_of(accepted[jumped]),
         accepted_local=mean_of(accepted[~jumped]),
         accepted_switches=float("nan"),
-        interweave_acceptance=np.full(3, np.nan),
+        interweave_acceptance=np.full(len(KINDS), np.nan),
         lam_acceptance=0.44,
         gradient_acceptance=float("nan"),
         slope=None,

@@ -1,4 +1,8 @@
-"""One sweep of the chain: every update once, the data touched once."""
+"""One sweep of the chain: every update once.
+
+The frequencies' proposals take one pass over the data, a gradient move and the walks of
+components (as long as warm-up keeps them) theirs.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +70,11 @@ class Tuning:
     #: Sweeps between two moves of a component with its members; 0 makes none.
     interweave_every: int = 0
     interweave: InterweaveTuning = field(default_factory=InterweaveTuning)
+
+    def interweaves(self, sweep: int) -> bool:
+        """Whether components walk in this sweep; not once warm-up has dropped all walks."""
+        due = self.interweave_every > 0 and sweep % self.interweave_every == 0
+        return due and any(self.interweave.steps)
 
 
 @dataclass(frozen=True)
@@ -208,7 +217,7 @@ def step(
     offered = switch.offer(state, prior, tuning.moves, rng)
     use_gradient = tuning.gradient_every > 0 and sweep % tuning.gradient_every == 0
     working = likelihood.working(chain.beta, streams, sweep)
-    use_interweave = tuning.interweave_every > 0 and sweep % tuning.interweave_every == 0
+    use_interweave = tuning.interweaves(sweep)
     if (use_gradient or use_interweave) and not likelihood.fixed_weights:
         working = engine.freeze(working, state.W, model.trend)
     ext = extended(engine, model, chain, offered.W, working)
