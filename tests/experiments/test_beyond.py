@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from banklearn.experiments.methods import METHODS
-from banklearn.experiments.scores import classification_scores, pack, regression_scores, unpack
+from banklearn.experiments.scores import (
+    classification_scores,
+    pack,
+    pooled_error,
+    regression_scores,
+    unpack,
+)
 
 SMALL = {
     "trees": {"max_trees": 300},
@@ -64,3 +70,15 @@ def test_a_label_that_was_never_seen_is_wrong_and_not_a_mistake_of_ours():
 def test_packing_booleans_loses_nothing(seed):
     right = np.random.default_rng(seed).random(1001) < 0.3
     np.testing.assert_array_equal(unpack(pack(right), 1001), right)
+
+
+def test_calibration_of_folds_together_is_that_of_their_rows():
+    X, y = waves(400)
+    labels = (y > 0).astype(int)
+    model = METHODS["trees"].make("classification", {"max_trees": 5, "random_state": 0})
+    model.fit(X[:100], labels[:100])
+    parts = [classification_scores(model, X[p], labels[p]) for p in np.split(np.arange(400), 8)]
+    whole = classification_scores(model, X, labels)
+    assert pooled_error(parts) == pytest.approx(whole["ece"], rel=1e-9)
+    assert np.mean([part["ece"] for part in parts]) > whole["ece"]
+    assert np.isnan(pooled_error([{"ece": 0.1}]))

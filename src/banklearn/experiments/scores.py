@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,32 @@ def classification_scores(model: Any, X: Array, y: np.ndarray) -> dict[str, Any]
     codes = np.where(known, place, -1)
     of_truth = np.where(known, p[np.arange(len(y)), np.maximum(codes, 0)], 0.0)
     confidence, right = top_class(p, codes)
+    bins = reliability(np.minimum(confidence, 1.0), right)
     return {
         "error": float(1.0 - right.mean()),
         "nlpd": float(-np.mean(np.log(np.maximum(of_truth, 1e-300)))),
-        "ece": reliability(np.minimum(confidence, 1.0), right).error,
+        "ece": bins.error,
+        "bins": [[int(n), float(c * n), float(o * n)] for c, o, n in zip(*bins, strict=True) if n],
+        "filled": [int(i) for i in np.flatnonzero(bins.rows)],
         "missed": len(set(np.unique(y)) - set(model.classes_[p.argmax(axis=1)])),
         "right": pack(right > 0.5),
         "rows": len(y),
     }
+
+
+def pooled_error(records: Sequence[Mapping[str, Any]]) -> float:
+    """Expected calibration error of all folds together; NaN where a fold has no bins.
+
+    A fold of few rows has a large error by chance alone, however well calibrated it is.
+    """
+    total: dict[int, NDArray[np.float64]] = {}
+    for record in records:
+        if "bins" not in record:
+            return float("nan")
+        for place, bin_ in zip(record["filled"], record["bins"], strict=True):
+            total[place] = total.get(place, np.zeros(3)) + np.array(bin_, dtype=float)
+    gaps = sum(abs(float(confidence - right)) for _, confidence, right in total.values())
+    return gaps / sum(float(rows) for rows, _, _ in total.values())
 
 
 def pack(right: NDArray[np.bool_]) -> str:

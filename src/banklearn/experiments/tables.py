@@ -12,7 +12,7 @@ from banklearn.experiments.cells import Record
 from banklearn.experiments.marks import Mark, mcnemar_marks, t_marks
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.paper import reported
-from banklearn.experiments.scores import unpack
+from banklearn.experiments.scores import pooled_error, unpack
 
 ORDER = (*NAMES, "space7")
 DAGGER = "\N{DAGGER}"
@@ -42,7 +42,7 @@ class Entry:
         """Another quantity with its standard error, or a dash."""
         if field not in self.means:
             return "\N{EN DASH}"
-        return plus_minus(self.means[field], self.errors[field])
+        return plus_minus(self.means[field], self.errors.get(field, float("nan")))
 
     @property
     def above_paper(self) -> bool | None:
@@ -66,12 +66,15 @@ def entries(records: Sequence[Record]) -> list[Entry]:
             rows = [r for r in here if r["method"] == method]
             values = {f: np.array([r[f] for r in rows if f in r], dtype=float) for f in FIELDS}
             values = {f: v for f, v in values.items() if len(v)}
+            means = {f: float(v.mean()) for f, v in values.items()}
+            if np.isfinite(pooled := pooled_error(rows)):
+                means["pooled"] = pooled
             found.append(
                 Entry(
                     name,
                     method,
                     len(rows),
-                    {f: float(v.mean()) for f, v in values.items()},
+                    means,
                     {f: standard_error(v) for f, v in values.items()},
                     marks[method],
                     tuple(sorted({r["reduced"] for r in rows if r.get("reduced")})),
@@ -144,12 +147,16 @@ def details(found: Sequence[Entry]) -> str:
             str(e.folds),
             e.show("error"),
             "lowest" if e.mark.lowest else f"{e.mark.p_value:.2g}",
-            *(e.show(field) for field in ("nlpd", "coverage", "ece", "missed", "seconds")),
+            *(
+                e.show(field)
+                for field in ("nlpd", "coverage", "ece", "pooled", "missed", "seconds")
+            ),
             f"{e.means['cores']:g}" if "cores" in e.means else "",
             "; ".join(e.reduced) or "full",
         ]
         for e in found
     ]
     header = ["set", "method", "folds", "error", "p against the lowest", "nlpd"]
-    header += ["95 % intervals hold", "ECE", "classes missed", "seconds a fit", "cores", "budget"]
+    header += ["95 % intervals hold", "ECE", "ECE, folds pooled", "classes missed"]
+    header += ["seconds a fit", "cores", "budget"]
     return markdown(header, rows)
