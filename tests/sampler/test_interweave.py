@@ -76,6 +76,26 @@ def test_ratio_is_that_of_the_joint_times_the_jacobian(kind, fixed):
         close(log_ratio, expected, 1e-6, 1e-6)
 
 
+@pytest.mark.parametrize("kind", ["one", "stretch"])
+def test_ratio_is_that_of_the_joint_times_the_jacobian_in_closed_form(kind):
+    """|D| for each mu that is scaled and each member, |D|^(d + 1) for each Sigma, |D|^2 for psi."""
+    for seed in HUNDRED:
+        problem = make_problem(seed, M=6)
+        old, prior = problem.state, problem.prior
+        new, log_ratio = propose(kind, old, 0.4, prior, np.random.default_rng(seed))
+        d = len(old.psi)
+        changed = [k for k in range(old.K) if not np.array_equal(new.Sigma[k], old.Sigma[k])]
+        k = changed[0]
+        log_D = 0.5 * np.log(np.diag(new.Sigma[k]) / np.diag(old.Sigma[k])).sum()
+        members = np.isin(old.Z, changed).sum()
+        powers = members + len(changed) * (d + 1)
+        if kind == "stretch":
+            assert len(changed) == old.K
+            powers += old.K + 2
+        expected = log_prior(new, prior) - log_prior(old, prior) + powers * log_D
+        close(log_ratio, expected, 1e-8, 1e-8)
+
+
 def test_shares_are_divided_as_the_joint_says():
     """(Z, W) to (Z', W') by f, u and back: densities of the way there and back balance exactly.
 
