@@ -357,8 +357,8 @@ MUTANTS = (
     Mutant(
         "switches that count every component once too often",
         "sampler/switch.py",
-        "np.append(rng.gamma(m), rng.gamma(state.alpha))",
-        "np.append(rng.gamma(m + 1.0), rng.gamma(state.alpha))",
+        "draw_shares(m, state.alpha, rng)",
+        "draw_shares(m + 1.0, state.alpha, rng)",
         ("tests/sampler/test_switch.py",),
     ),
     Mutant(
@@ -419,8 +419,8 @@ MUTANTS = (
     ),
     Mutant(
         "no mass for components not yet seen",
-        "posterior/draws.py",
-        "np.append(rng.gamma(m), rng.gamma(state.alpha))",
+        "model/dirichlet_process.py",
+        "np.append(rng.gamma(m), rng.gamma(alpha))",
         "np.append(rng.gamma(m), 0.0)",
         ("tests/posterior",),
     ),

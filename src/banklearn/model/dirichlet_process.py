@@ -37,6 +37,13 @@ def draw_crp(M: int, alpha: float, rng: np.random.Generator) -> Labels:
     return Z
 
 
+def draw_shares(m: Array, alpha: float, rng: np.random.Generator) -> Array:
+    """(pi_1, ..., pi_K, pi_0) ~ Dirichlet(m_1, ..., m_K, alpha): components with m members, and
+    the mass of those not yet seen."""
+    gamma = np.append(rng.gamma(m), rng.gamma(alpha))
+    return np.asarray(gamma / gamma.sum())
+
+
 def log_gamma_prior(x: float, shape: float, rate: float) -> float:
     """log Gamma(x | shape, rate)."""
     return float(shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(x) - rate * x)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.model import niw
+from banklearn.model.dirichlet_process import draw_shares
 from banklearn.model.evidence import posterior_rate
 from banklearn.model.joint import State
 from banklearn.model.priors import Prior
@@ -63,10 +64,10 @@ def spectral_mixture(
 ) -> tuple[Array, Array, Array]:
     """(pi, mu, Sigma) of the spectral density: pi ~ Dirichlet(m_1, ..., m_K, alpha)."""
     m = np.bincount(state.Z, minlength=state.K).astype(float)
-    gamma = np.append(rng.gamma(m), rng.gamma(state.alpha))
+    pi = draw_shares(m, state.alpha, rng)
     mu, Sigma = niw.draw(prior.base(state.psi), rng)
     return (
-        gamma / gamma.sum(),
+        pi,
         np.concatenate([state.mu, mu[None]]),
         np.concatenate([state.Sigma, Sigma[None]]),
     )

@@ -54,17 +54,18 @@ def best_lam(G: Array, r: Array, tt: float, n: float, a0: float, b0: float) -> t
 
 def start_rows(n_rows: int, streams: Streams, most: int = 2000) -> NDArray[np.intp]:
     """Rows on which the starting point is chosen."""
-    if n_rows <= most:
-        return np.arange(n_rows)
-    rng = streams.at(Purpose.START, block=2)
-    return np.sort(rng.choice(n_rows, most, replace=False))
+    return _some_rows(n_rows, most, streams.at(Purpose.START, block=2))
 
 
 def scaling_rows(n_rows: int, streams: Streams, most: int = 100_000) -> NDArray[np.intp]:
     """Rows whose medians stand for all where inputs are scaled."""
+    return _some_rows(n_rows, most, streams.at(Purpose.START, block=3))
+
+
+def _some_rows(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """All rows, or as many as allowed, in increasing order."""
     if n_rows <= most:
         return np.arange(n_rows)
-    rng = streams.at(Purpose.START, block=3)
     return np.sort(rng.choice(n_rows, most, replace=False))
 
 

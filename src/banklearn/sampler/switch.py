@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.model import niw
+from banklearn.model.dirichlet_process import draw_shares
 from banklearn.model.joint import State
 from banklearn.model.priors import Prior
-from banklearn.sampler.frequencies import Moves, propose
+from banklearn.sampler.frequencies import Moves, accepted_frequencies, propose
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -37,7 +38,7 @@ class Proposals:
 
     def taken(self, state: State, accepted: Flags) -> State:
         """The state after the decisions, with components that nobody uses left out."""
-        W = np.where(accepted[:, None], self.W, state.W)
+        W = accepted_frequencies(state.W, self.W, accepted)
         used, Z = np.unique(np.where(accepted, self.Z, state.Z), return_inverse=True)
         return state.with_(W=W, Z=Z.astype(np.int64), mu=self.mu[used], Sigma=self.Sigma[used])
 
@@ -64,8 +65,7 @@ def draw_components(
     G_0: as many steps as draws, however large alpha is.
     """
     m = np.bincount(state.Z, minlength=state.K).astype(float)
-    shares = np.append(rng.gamma(m), rng.gamma(state.alpha))
-    edges = np.cumsum(shares[:-1] / shares.sum())
+    edges = np.cumsum(draw_shares(m, state.alpha, rng)[:-1])
     labels = np.searchsorted(edges, rng.random(n), side="right").astype(np.int64)
     mu, Sigma = list(state.mu), list(state.Sigma)
     base = prior.base(state.psi)
