@@ -24,10 +24,6 @@ HERE = Path(__file__).parent
 OUT = HERE / ".cache" / "reproduce"
 
 
-def spec(name: str):
-    return find_spec("space" if name == "space7" else name)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", default="", help="for example noise,bike,space7")
@@ -46,10 +42,10 @@ def main() -> None:
     options = Options(OUT, methods=methods, budget=budget, jobs=arguments.jobs)
     cells = []
     for name in names:
-        folds = FOLDS if arguments.full or spec(name).n_rows < SMALL else FOLDS[:2]
+        folds = FOLDS if arguments.full or find_spec(name).n_rows < SMALL else FOLDS[:2]
         if arguments.folds:
             folds = tuple(int(f) for f in arguments.folds.split(","))
-        made = plan([spec(name).task], [name], folds, methods, budget, options.cells)
+        made = plan([find_spec(name).task], [name], folds, methods, budget, options.cells)
         cells += made.cells
     outcome = run_cells(cells, options.cells, options.jobs, options.cores_per_job)
     records: list[Record] = [outcome.records[c.key] for c in cells if c.key in outcome.records]

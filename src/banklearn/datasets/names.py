@@ -144,7 +144,11 @@ NAMES = tuple(SPECS)
 
 
 def find_spec(name: str) -> Spec:
-    """The specification of a name, or a sentence with the names that exist."""
+    """The specification of a name, or a sentence with the names that exist.
+
+    space7 is space with another target: one file, one specification.
+    """
+    name = "space" if name == "space7" else name
     if name not in SPECS:
         raise ValueError(
             f"There is no data set {name!r}. The names are {', '.join(NAMES)}, and space7 for "

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 
 from banklearn import __version__
 from banklearn.numerics.threads import available_cores, threads
+from banklearn.storage.atomic import replacing
 
 Record = dict[str, Any]
 
@@ -79,15 +79,16 @@ def compute(cell: Cell, folder: Path) -> Record:
     return record
 
 
+def parameters_of(estimator: Any) -> str:
+    """All parameters of an estimator, as the configuration of a cell."""
+    return json.dumps(estimator.get_params(), sort_keys=True, default=repr)
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that no reader ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def environment() -> Record:

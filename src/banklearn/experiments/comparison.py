@@ -56,7 +56,7 @@ def plan(
         raise ValueError(f"There is no fold {wrong[0]}; the folds are 0 to 4.")
     made = Plan()
     for name in sets or [name for task in tasks for name in local_sets(task)]:
-        spec = find_spec("space" if name == "space7" else name)
+        spec = find_spec(name)
         if spec.task not in tasks:
             raise ValueError(f"{name!r} is a set for {spec.task}, not for {' or '.join(tasks)}.")
         for method in methods:

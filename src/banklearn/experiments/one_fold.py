@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from banklearn.datasets import folds, load
 from banklearn.datasets.names import Task, find_spec
-from banklearn.experiments.cells import Cell
+from banklearn.experiments.cells import Cell, parameters_of
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.scores import classification_scores, regression_scores
 
@@ -25,7 +25,7 @@ def make_cell(
 ) -> Cell:
     """The cell of one fit; the seed is part of its settings."""
     arguments = {"name": name, "fold": fold, "method": method, "settings": settings}
-    task = find_spec("space" if name == "space7" else name).task
+    task = find_spec(name).task
     parameters = configuration(method, task, json.dumps(settings, sort_keys=True))
     return Cell(f"{name}-{fold}-{method}", RUNNER, arguments, note, cost, parameters)
 
@@ -36,8 +36,7 @@ def configuration(method: str, task: Task, settings: str) -> str:
     how = METHODS[method]
     if how.missing():
         return ""
-    parameters = how.make(task, json.loads(settings)).get_params()
-    return json.dumps(parameters, sort_keys=True, default=repr)
+    return parameters_of(how.make(task, json.loads(settings)))
 
 
 def measure(name: str, fold: int, method: str, settings: dict[str, Any]) -> dict[str, Any]:

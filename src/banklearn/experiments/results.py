@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from banklearn.experiments.cells import Record
+from banklearn.storage.atomic import replacing
 
 
 def read_results(path: Path) -> list[Record]:
@@ -28,9 +28,8 @@ def write_results(path: Path, records: Iterable[Record]) -> None:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in columns})
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    pq.write_table(table, partial, compression="zstd")
-    partial.replace(path)
+    with replacing(path) as file:
+        pq.write_table(table, file, compression="zstd")
 
 
 def merge(old: Sequence[Record], new: Sequence[Record], identity: Sequence[str]) -> list[Record]:

@@ -7,7 +7,6 @@ be learned, and the question is how far the posterior mean is from the truth. 25
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -18,7 +17,7 @@ from banklearn.datasets.synthetic import MU, PI, SIGMA, synthetic_kernel
 from banklearn.demo import make_synthetic
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators.regressor import BankRegressor
-from banklearn.experiments.cells import Cell, Record, write_atomically
+from banklearn.experiments.cells import Cell, Record, parameters_of, write_atomically
 from banklearn.experiments.comparison import bullets, run_on
 from banklearn.experiments.figures import drawable, save
 from banklearn.experiments.options import Options
@@ -104,11 +103,6 @@ def measure(size: str, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def configuration(size: str, settings: dict[str, Any]) -> str:
-    """All parameters of the estimator."""
-    return json.dumps(_estimator(size, settings).get_params(), sort_keys=True, default=repr)
-
-
 def summary(records: list[Record]) -> dict[str, float]:
     """The three numbers that answer the section's questions."""
     large = [r for r in records if r["size"] == "large"]
@@ -151,7 +145,7 @@ def run(options: Options) -> list[Record]:
             "banklearn.experiments.synthetic:measure",
             {"size": size, "seed": seed, "settings": settings},
             note,
-            configuration=configuration(size, settings),
+            configuration=parameters_of(_estimator(size, settings)),
         )
         for size in sizes
         for seed in options.folds or SEEDS[size]
