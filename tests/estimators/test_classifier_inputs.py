@@ -85,6 +85,36 @@ def test_bad_parameters_get_a_sentence_that_names_them(name, value):
         small(**{name: value}).fit(X, Y)
 
 
+LABELS = np.where(Y > 0, "up", "down").astype(object)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=["None", "nan", "NA"])
+def test_a_missing_label_is_refused_by_its_row(missing):
+    labels = LABELS.copy()
+    labels[7] = missing
+    for y in (labels, list(labels), pd.Series(labels)):
+        with pytest.raises(ValueError, match="no label in row 7"):
+            small().fit(X, y)
+
+
+def test_text_among_numbers_is_refused_by_its_row():
+    labels = LABELS.copy()
+    labels[5] = 3
+    with pytest.raises(ValueError, match=r"mixes text and other labels.* in row 5"):
+        small().fit(X, labels)
+
+
+def test_a_class_may_be_called_nan():
+    model = small().fit(X, np.where(Y > 0, "nan", "None").astype(object))
+    assert list(model.classes_) == ["None", "nan"]
+
+
+def test_balance_leaves_a_class_without_weight_out():
+    weight = np.where(Y3 == 1, 0.0, 1.0)
+    model = small(class_weight="balanced").fit(X, Y3, sample_weight=weight)
+    assert list(model.classes_) == [0, 2]
+
+
 def test_class_weights_that_leave_nothing_are_said():
     with pytest.raises(ValueError, match="leave no row"):
         small(class_weight={0: 0.0, 1: 0.0}).fit(X, Y)

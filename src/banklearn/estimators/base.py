@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.chunked import ChunkedEngine
@@ -21,6 +22,7 @@ from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import parameters as check
 from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
+from banklearn.estimators.data import validate_data
 from banklearn.estimators.explaining import Explains
 from banklearn.estimators.files import save_model
 from banklearn.estimators.progress import Progress
@@ -170,6 +172,12 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         """Arrays in memory; a GPU array as input also says where to compute."""
         self._device = device_of(X) or self.device
         return to_memory(X), to_memory(y)
+
+    def _rows(self, X: Any) -> ScaledRows:
+        """Rows to predict, checked against those of the fit; scaled when they are asked for."""
+        check_is_fitted(self)
+        X = validate_data(self, to_memory(X), dtype=np.float64, reset=False)
+        return ScaledRows(X, self.input_scaling_)
 
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the fitted estimator to one file, which :func:`banklearn.load_model` reads.

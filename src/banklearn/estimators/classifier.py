@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
-from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
 from banklearn.estimators.block_fitting import first_pass, fit_blocks
@@ -39,7 +37,6 @@ from banklearn.posterior.classify import (
 )
 from banklearn.posterior.draws import classification_draw, weights_draw
 from banklearn.posterior.predict import row_blocks
-from banklearn.posterior.scaling import ScaledRows
 from banklearn.sampler import joint_move
 from banklearn.sampler import sweep as collapsed
 
@@ -344,8 +341,3 @@ class BankClassifier(ClassifierMixin, BankBase):
         out = np.empty((stick.shape[1], len(self.classes_)))
         out[:, self.stick_] = stick.T
         return out
-
-    def _rows(self, X: Any) -> ScaledRows:
-        check_is_fitted(self)
-        X = validate_data(self, to_memory(X), dtype=np.float64, reset=False)
-        return ScaledRows(X, self.input_scaling_)

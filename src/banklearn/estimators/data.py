@@ -58,12 +58,13 @@ def numeric_target(y: Any) -> Array:
 
 
 def refuse_unsorted_labels(y: Any) -> None:
-    """Labels of class object: missing ones, and text among numbers, are refused with their row."""
-    labels = np.asarray(y) if y is not None else np.empty(0)
+    """Objects as labels: missing ones, and text among other labels, are refused by their row."""
+    # NumPy would turn a missing value in a list of text into the text "nan".
+    labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     if labels.dtype.kind != "O" or labels.ndim != 1:
         return
     for row, label in enumerate(labels):
-        if label is None or str(label) in ("nan", "<NA>", "NaT"):
+        if not isinstance(label, str) and str(label) in ("None", "nan", "<NA>", "NaT"):
             raise ValueError(
                 f"y has no label in row {row} (it holds {label!r}). Remove such rows, or give "
                 "them a label of their own."

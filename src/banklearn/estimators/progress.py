@@ -23,12 +23,26 @@ def work(plan: Plan, sweeps: int) -> int:
     return done + left * (size + BESIDE_ROWS)
 
 
-class Progress:
+class Shown:
+    """What holds a rich progress bar, or none when nothing is to be shown."""
+
+    _bar: Any = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class Progress(Shown):
     """A rich progress bar, one line per chain; silent when verbose is 0."""
 
     def __init__(self, plan: Plan, n_chains: int, verbose: int) -> None:
         self.verbose, self.plan, self.n_chains = verbose, plan, n_chains
-        self._bar: Any = None
         self._tasks: dict[int, Any] = {}
         self._lock = threading.Lock()
 
@@ -79,22 +93,12 @@ class Progress:
             done = work(plan, min(sweep, plan.n_sweeps))
             self._bar.update(self._tasks[chain], completed=done, report=report, sweep=sweep)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
-
-class Reading:
+class Reading(Shown):
     """A progress bar of a first pass over rows that come in blocks."""
 
     def __init__(self, n_rows: Callable[[], int | None], verbose: int) -> None:
         self.n_rows, self.verbose = n_rows, verbose
-        self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> Reading:
@@ -118,12 +122,3 @@ class Reading:
         """So many rows were read."""
         if self._bar is not None:
             self._bar.update(self._task, completed=rows, total=self.n_rows())
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
 from banklearn.estimators.block_fitting import first_pass, fit_blocks
@@ -27,7 +25,6 @@ from banklearn.posterior.predict import (
     row_blocks,
 )
 from banklearn.posterior.scaling import (
-    ScaledRows,
     TargetScaling,
     fit_target_scaling,
     target_scaling,
@@ -236,11 +233,6 @@ class BankRegressor(RegressorMixin, BankBase):
             if noise:
                 out[:, s] += np.sqrt(variance) * rng.standard_normal(len(rows))
         return self.target_scaling_.value(out)
-
-    def _rows(self, X: Any) -> ScaledRows:
-        check_is_fitted(self)
-        X = validate_data(self, to_memory(X), dtype=np.float64, reset=False)
-        return ScaledRows(X, self.input_scaling_)
 
     def _law(self, rows: Array) -> Law:
         return regression_law(self.draws_, rows, self.trend_)

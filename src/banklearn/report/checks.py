@@ -151,7 +151,8 @@ def _extrapolated(summary: dict[str, Any]) -> list[str]:
     return [
         f"For {part['doubtful']} of {part['rows']} rows kept out of the fit the predictive law has "
         f"fallen back to the prior (over {100 * part['threshold']:.0f} % of the prior variance is "
-        "left): they lie far from the training data."
+        "left): they lie far from the training data, or the data say little about the function "
+        "there."
     ]
 
 
