@@ -3,6 +3,10 @@
 A cell names a function and its arguments, nothing else, so any process can compute it, and two
 experiments that need the same measurement share it. Files are written beside their place and
 moved there, so whoever reads one reads all of it.
+
+A function may hand back more than fits into a record, as ``files``: writers by the ending of the
+file's name. Those that the cell is asked to keep are written beside the record, before it, so that
+a record never lies there without them.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import hashlib
 import importlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,6 +26,8 @@ from banklearn.numerics.threads import available_cores, threads
 from banklearn.storage.atomic import replacing
 
 Record = dict[str, Any]
+#: Writes a file, whole or not at all.
+Writer = Callable[[Path], None]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "torch", "gpytorch")
 
@@ -32,7 +38,9 @@ class Cell:
 
     ``runner`` is "module:function", called with ``arguments`` (all of them JSON); it answers with
     a record. ``label`` starts the file's name. ``note`` says what is reduced, and goes into the
-    record; ``cost`` is a guess that only orders the work. Neither is part of the identity.
+    record; ``cost`` is a guess that only orders the work; ``keep`` are endings of files to keep
+    beside the record; ``at_most`` is how many seconds it takes where that is known beforehand.
+    None of these is part of the identity.
     ``configuration`` is: all parameters of what is measured, those left at their defaults too.
     """
 
@@ -42,6 +50,8 @@ class Cell:
     note: str = ""
     cost: float = 1.0
     configuration: str = ""
+    keep: tuple[str, ...] = ()
+    at_most: float | None = None
 
     @property
     def key(self) -> str:
@@ -56,7 +66,11 @@ class Cell:
 
 
 def read(cell: Cell, folder: Path) -> Record | None:
-    """The record of a cell, or None if it has not been measured."""
+    """The record of a cell, or None if it has not been measured.
+
+    A record counts also where the files lack that a cell is asked to keep: they are no part of
+    the measurement.
+    """
     path = cell.path(folder)
     if not path.exists():
         return None
@@ -73,6 +87,11 @@ def compute(cell: Cell, folder: Path) -> Record:
     module, _, name = cell.runner.partition(":")
     function = getattr(importlib.import_module(module), name)
     record: Record = {**function(**cell.arguments)}
+    files: Mapping[str, Writer] = record.pop("files", {})
+    folder.mkdir(parents=True, exist_ok=True)
+    for ending in cell.keep:
+        if ending in files:
+            files[ending](cell.path(folder).with_suffix(ending))
     record["reduced"] = "; ".join(part for part in (cell.note, record.get("reduced", "")) if part)
     record.update(environment())
     write_atomically(cell.path(folder), json.dumps(record, indent=1) + "\n")

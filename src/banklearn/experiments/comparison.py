@@ -8,6 +8,7 @@ from pathlib import Path
 
 from banklearn.datasets.loading import data_folder
 from banklearn.datasets.names import SPECS, Task, find_spec
+from banklearn.experiments import predictions
 from banklearn.experiments.budgets import Budget
 from banklearn.experiments.cells import Cell, Record, read, write_atomically
 from banklearn.experiments.figures import drawable, error_figure, save
@@ -46,6 +47,7 @@ def plan(
     methods: Sequence[str],
     budget: Budget,
     cells: Path,
+    keep: tuple[str, ...] = (predictions.ENDING,),
 ) -> Plan:
     """The cells of a comparison; methods that cannot run here are named and left out.
 
@@ -69,7 +71,7 @@ def plan(
             settings, note = budget.settings(method, spec.task, spec.n_rows)
             settings = {**settings, "random_state": 0}
             cost = how.cost * spec.n_rows
-            new = [make_cell(name, f, method, settings, note, cost) for f in folds]
+            new = [make_cell(name, f, method, settings, note, cost, keep) for f in folds]
             if (reason := how.missing()) and any(read(c, cells) is None for c in new):
                 new = [c for c in new if read(c, cells) is not None]
                 made.notes.append(f"{how.title} was not run on {name}: {reason}.")

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from banklearn.datasets import folds, load
 from banklearn.datasets.names import Task, find_spec
+from banklearn.experiments import predictions, small_models
 from banklearn.experiments.cells import Cell, parameters_of
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.scores import classification_scores, regression_scores
@@ -21,13 +22,28 @@ RUNNER = "banklearn.experiments.one_fold:measure"
 
 
 def make_cell(
-    name: str, fold: int, method: str, settings: dict[str, Any], note: str = "", cost: float = 1.0
+    name: str,
+    fold: int,
+    method: str,
+    settings: dict[str, Any],
+    note: str = "",
+    cost: float = 1.0,
+    keep: tuple[str, ...] = (predictions.ENDING,),
 ) -> Cell:
     """The cell of one fit; the seed is part of its settings."""
     arguments = {"name": name, "fold": fold, "method": method, "settings": settings}
     task = find_spec(name).task
     parameters = configuration(method, task, json.dumps(settings, sort_keys=True))
-    return Cell(f"{name}-{fold}-{method}", RUNNER, arguments, note, cost, parameters)
+    return Cell(
+        f"{name}-{fold}-{method}",
+        RUNNER,
+        arguments,
+        note,
+        cost,
+        parameters,
+        keep,
+        settings.get("max_time"),
+    )
 
 
 @cache
@@ -58,6 +74,11 @@ def measure(name: str, fold: int, method: str, settings: dict[str, Any]) -> dict
     score = regression_scores if data.task == "regression" else classification_scores
     begin = time.perf_counter()
     scores = score(model, data.X[test], y[test])
+    seconds_to_score = time.perf_counter() - begin
+    rows = {"test": test, "y": y[test], **predictions.row_predictions(model, data.X[test], y[test])}
+    files = {predictions.ENDING: predictions.writer(rows)}
+    if hasattr(model, "draws_"):
+        files[small_models.ENDING] = small_models.writer(model)
     return {
         "set": name,
         "task": data.task,
@@ -66,9 +87,10 @@ def measure(name: str, fold: int, method: str, settings: dict[str, Any]) -> dict
         "settings": settings,
         "seed": settings.get("random_state"),
         "seconds": seconds,
-        "seconds_to_score": time.perf_counter() - begin,
+        "seconds_to_score": seconds_to_score,
         **scores,
         **chain_facts(model),
+        "files": files,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,12 +27,18 @@ THREAD_VARIABLES = (
 )
 
 
+#: Seconds that a cell of bounded time may need beyond its bound: to start a process, to read the
+#: data, to compile, to score.
+MARGIN = 60.0
+
+
 @dataclass
 class Outcome:
-    """Records by cell key, and what went wrong with the cells that have none."""
+    """Records by cell key, what went wrong with cells that have none, and what was not begun."""
 
     records: dict[str, Record] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    left: list[Cell] = field(default_factory=list)
 
 
 def run_cells(
@@ -40,8 +47,13 @@ def run_cells(
     jobs: int = 1,
     cores_per_job: int = 2,
     quiet: bool = False,
+    within: float | None = None,
 ) -> Outcome:
     """Measure every cell that has no record yet, dearest first, and return all records.
+
+    ``within`` seconds everything ends: a cell that would take longer than what is left is not
+    begun (one that does not say how long it takes is), and one that still runs then is given up.
+    The same call with more time goes on from there.
 
     With ``jobs`` = 1 they run in this process, on at most ``cores_per_job`` threads (and never on
     more than there are cores: BLAS threads that share one wait for each other); otherwise in
@@ -52,7 +64,8 @@ def run_cells(
         raise ValueError(
             f"jobs and cores_per_job must be at least 1, but are {jobs} and {cores_per_job}."
         )
-    slots = core_slots(jobs, cores_per_job) if jobs > 1 else []
+    slots = core_slots(jobs, cores_per_job) if jobs > 1 or within is not None else []
+    deadline = float("inf") if within is None else time.monotonic() + within
     outcome = Outcome()
     left: list[Cell] = []
     for cell in {c.key: c for c in cells}.values():
@@ -62,15 +75,17 @@ def run_cells(
             left.append(cell)
     left.sort(key=lambda cell: -cell.cost)
     with Progress(len(outcome.records), len(outcome.records) + len(left), quiet) as progress:
-        if jobs == 1:
+        if not slots:
             for cell in left:
                 progress.began(cell.label)
                 with limited_to(min(cores_per_job, available_cores())):
                     problem = attempt(cell, folder)
                 _note(outcome, progress, cell, folder, problem)
         elif left:
-            for cell, problem in _in_processes(left, folder, slots, progress.began):
+            for cell, problem in _in_processes(left, folder, slots, progress.began, deadline):
                 _note(outcome, progress, cell, folder, problem)
+    seen = outcome.records.keys() | outcome.failures.keys()
+    outcome.left = [cell for cell in left if cell.key not in seen]
     return outcome
 
 
@@ -116,19 +131,27 @@ class _Worker:
 
 
 def _in_processes(
-    left: list[Cell], folder: Path, slots: list[set[int]], began: Callable[[str], None]
+    left: list[Cell],
+    folder: Path,
+    slots: list[set[int]],
+    began: Callable[[str], None],
+    deadline: float = float("inf"),
 ) -> Iterator[tuple[Cell, str | None]]:
     """Each cell with its problem or None, as they end."""
-    waiting = list(reversed(left))
+    waiting = list(left)
     workers: list[_Worker] = []
     try:
         for slot in slots:
-            if waiting:
-                workers.append(_start(slot, waiting.pop(), folder))
-                began(workers[-1].cell.label)
+            if (cell := _next(waiting, deadline)) is not None:
+                workers.append(_start(slot, cell, folder))
+                began(cell.label)
         while workers:
             by_pipe = {worker.pipe: worker for worker in workers}
-            for pipe in wait(list(by_pipe)):
+            seconds = max(deadline - time.monotonic(), 0.0)
+            ready = wait(list(by_pipe), None if seconds == float("inf") else seconds)
+            if not ready:
+                return  # time is up
+            for pipe in ready:
                 worker = by_pipe[pipe]  # type: ignore[index]  # wait returns what it was given
                 done = worker.cell
                 try:
@@ -138,8 +161,7 @@ def _in_processes(
                     problem = f"its process ended with exit code {worker.process.exitcode}"
                     alive = False
                 workers.remove(worker)
-                if waiting:
-                    cell = waiting.pop()
+                if (cell := _next(waiting, deadline)) is not None:
                     if alive:
                         worker.pipe.send((cell, folder))
                         worker.cell = cell
@@ -155,6 +177,15 @@ def _in_processes(
         for worker in workers:
             worker.process.terminate()
             worker.process.join()
+
+
+def _next(waiting: list[Cell], deadline: float) -> Cell | None:
+    """Take the first cell that can end in time, or that does not say how long it takes."""
+    seconds = deadline - time.monotonic()
+    for i, cell in enumerate(waiting):
+        if seconds > (0.0 if cell.at_most is None else cell.at_most + MARGIN):
+            return waiting.pop(i)
+    return None
 
 
 def _start(slot: set[int], cell: Cell, folder: Path) -> _Worker:
