@@ -190,7 +190,7 @@ def common_options(draw: Any) -> dict[str, Any]:
         "n_draws": draw(st.integers(1, 2)),
         "thin": 1,
         "trend": draw(st.sampled_from(["constant", "linear", "none"])),
-        "input_scaling": draw(st.sampled_from(["standard", "arcsinh", "none"])),
+        "input_scaling": draw(st.sampled_from(["standard", "arcsinh", "quantile", "none"])),
         "spectral_scale": draw(st.sampled_from([1.0, 1e-3, 1e3, "auto"])),
         "random_state": draw(st.integers(0, 3)),
     }

@@ -25,6 +25,7 @@ MODELS = {
     "one input": lambda: (one_input().model, one_input().X_test),
     "standard": lambda: (three_inputs().model, three_inputs().X_test),
     "arcsinh": lambda: (three_inputs("arcsinh").model, three_inputs("arcsinh").X_test),
+    "quantile": lambda: (three_inputs("quantile").model, 2.0 * three_inputs("quantile").X_test),
     "two classes": lambda: (two_classes().model, two_classes().X_test),
     "three classes": three_classes,
 }
@@ -69,7 +70,7 @@ assert not loaded & {{"banklearn", "sklearn", "scipy", "numba"}}, loaded
 """
 
 
-@pytest.mark.parametrize("name", ["arcsinh", "three classes"])
+@pytest.mark.parametrize("name", ["arcsinh", "quantile", "three classes"])
 def test_the_numpy_module_runs_alone(name, tmp_path):
     model, X = MODELS[name]()
     write_numpy_module(model, tmp_path / "served.py")
@@ -165,7 +166,7 @@ def test_the_gpytorch_kernel_can_be_trained_on(name):
 
 @pytest.mark.skipif(not importlib.util.find_spec("gpytorch"), reason="gpytorch is not installed")
 def test_a_kernel_on_transformed_inputs_does_not_go_to_gpytorch():
-    with pytest.raises(ValueError, match="arcsinh"):
+    with pytest.raises(ValueError, match="transformed inputs"):
         to_gpytorch(three_inputs("arcsinh").model.kernel_)
 
 

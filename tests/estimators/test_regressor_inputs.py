@@ -175,7 +175,7 @@ def test_unusual_data_works(A, y, trend):
     usable(small(trend=trend).fit(A, y), A)
 
 
-@pytest.mark.parametrize("input_scaling", ["auto", "none", "standard", "arcsinh"])
+@pytest.mark.parametrize("input_scaling", ["auto", "none", "standard", "arcsinh", "quantile"])
 @pytest.mark.parametrize("proposal", ["in-turn", "at-once"])
 def test_every_option_works(input_scaling, proposal):
     model = small(

@@ -25,7 +25,7 @@ def make_kernel(d=2, kind="standard", draws=5, max_draws=32):
     return LearnedKernel(kept, fit_scaling(rows, None, kind), max_draws), rows
 
 
-@pytest.mark.parametrize("kind", ["standard", "arcsinh", "none"])
+@pytest.mark.parametrize("kind", ["standard", "arcsinh", "quantile", "none"])
 def test_a_matrix_is_the_mean_over_draws(kind):
     kernel, rows = make_kernel(kind=kind)
     A, B = rows[:4], rows[4:9]

@@ -10,7 +10,7 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3)) * [1.0, 1e-6, 1e7] + [0.0, 4.0, -2e8]
 
 
-@pytest.mark.parametrize("kind", ["standard", "arcsinh"])
+@pytest.mark.parametrize("kind", ["standard", "arcsinh", "quantile"])
 def test_inputs_have_mean_zero_and_spread_one(kind):
     scaled = fit_scaling(X, None, kind)(X)
     close(scaled.mean(axis=0), 0.0, 0, 1e-7)
@@ -48,17 +48,29 @@ def test_nothing_but_constants_still_scales(kind):
     assert np.all(np.isfinite(scaled))
 
 
-def test_arcsinh_is_monotone_and_tames_tails():
+@pytest.mark.parametrize("kind", ["arcsinh", "quantile"])
+def test_transforms_are_monotone_and_tame_tails(kind):
     heavy = np.random.default_rng(1).standard_cauchy((400, 1))
-    scaled = fit_scaling(heavy, None, "arcsinh")(heavy)[:, 0]
+    scaled = fit_scaling(heavy, None, kind)(heavy)[:, 0]
     np.testing.assert_array_equal(np.argsort(scaled), np.argsort(heavy[:, 0]))
     assert np.abs(scaled).max() < 8
 
 
-def test_an_input_that_is_mostly_one_value():
+@pytest.mark.parametrize("kind", ["arcsinh", "quantile"])
+def test_an_input_that_is_mostly_one_value(kind):
     spiky = np.zeros((50, 1))
     spiky[:5, 0] = np.arange(1, 6)
-    assert np.all(np.isfinite(fit_scaling(spiky, None, "arcsinh")(spiky)))
+    scaling = fit_scaling(spiky, None, kind)
+    assert np.all(np.isfinite(scaling(spiky)))
+    assert np.all(np.isfinite(scaling.unit) & (scaling.unit > 0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_unit_of_the_model_near_the_median_in_the_users_units(kind):
+    rows = np.random.default_rng(3).normal(50.0, 8.0, (4000, 1))
+    scaling = fit_scaling(rows, None, kind)
+    a, b = scaling(np.array([[48.0], [52.0]]))[:, 0]
+    assert scaling.unit[0] == pytest.approx(4.0 / (b - a), rel=0.1)
 
 
 @pytest.mark.parametrize("y", [[5.0, 5.0, 5.0], [0.0, 0.0], [1e300, -1e300], [1e-300, 3e-300]])
@@ -81,6 +93,7 @@ def test_looking_at_a_few_inputs_at_a_time_changes_nothing(kind, monkeypatch):
         scalings.append(fit_scaling(rows, weight, kind))
     for name in ("used", "shift", "scale", "centre", "spread"):
         np.testing.assert_array_equal(*(getattr(s, name) for s in scalings))
+    np.testing.assert_array_equal(*(s(rows) for s in scalings))
 
 
 @pytest.mark.parametrize("kind", KINDS)

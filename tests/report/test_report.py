@@ -128,7 +128,7 @@ def test_a_baseline_without_deviations_is_compared_by_its_predictions():
     assert "\N{EN DASH}" in Page(render(result)).text
 
 
-@pytest.mark.parametrize("scaling", ["standard", "arcsinh"])
+@pytest.mark.parametrize("scaling", ["standard", "arcsinh", "quantile"])
 def test_several_inputs_with_a_constant_one(scaling):
     result = summarise(*three_inputs(scaling), names=["width", "depth", "height"])
     assert [i["varies"] for i in result["inputs"]] == [True, False, True]
@@ -136,7 +136,7 @@ def test_several_inputs_with_a_constant_one(scaling):
     assert result["kernel"]["name"] in {"width", "height"}
     text = Page(render(result)).text
     assert "inputs that do not vary" in text
-    assert ("arcsinh-transformed" in text) == (scaling == "arcsinh")
+    assert (f"{scaling}-transformed" in text) == (scaling != "standard")
 
 
 def test_the_half_lag_is_where_the_kernel_is_one_half():

@@ -40,6 +40,7 @@ def fitted(case: str):
         "regressor, names": lambda: regressor.set_params(
             input_scaling="arcsinh", trend="linear", scale_shape=None
         ).fit(frame, Y, np.arange(70) % 4),
+        "regressor, quantiles": lambda: regressor.set_params(input_scaling="quantile").fit(X, Y),
         "two classes": lambda: classifier.fit(X, Y > 20),
         "three classes, words": lambda: classifier.fit(frame, words[THIRDS]),
         "three classes, objects": lambda: classifier.set_params(
@@ -58,6 +59,7 @@ CASES = [
     "regressor",
     "regressor, 3 frequencies",
     "regressor, names",
+    "regressor, quantiles",
     "two classes",
     "three classes, words",
     "three classes, objects",

@@ -23,7 +23,8 @@ def to_gpytorch(kernel: LearnedKernel, draw: int | None = None) -> Any:
     Parameters
     ----------
     kernel : LearnedKernel
-        For instance ``model.kernel_``, learned with ``input_scaling`` other than arcsinh.
+        For instance ``model.kernel_``, learned on inputs that were not transformed
+        (``input_scaling="standard"``).
     draw : int or None
         One draw; None means the posterior mean, a mixture of the mixtures of up to
         ``kernel.max_draws`` draws.
@@ -33,8 +34,8 @@ def to_gpytorch(kernel: LearnedKernel, draw: int | None = None) -> Any:
 
     if not kernel.scaling.linear:
         raise ValueError(
-            "This kernel was learned on arcsinh-transformed inputs, so it is not stationary in "
-            "your units. Fit with input_scaling='standard' to get one that is."
+            "This kernel was learned on transformed inputs (arcsinh or quantile), so it is not "
+            "stationary in your units. Fit with input_scaling='standard' to get one that is."
         )
     pi, mu, Sigma = _mixture(kernel, draw)
     scale = kernel.scaling.scale

@@ -27,14 +27,25 @@ with np.load(Path(__file__).with_name("{arrays}"), allow_pickle=False) as _file:
 
 _SCALED = '''
 
+def _scores(u, knots, heights):
+    """Piecewise linear maps, one per column, that go on beyond the outer knots."""
+    inside = [np.interp(a, k, h) for a, k, h in zip(u.T, knots.T, heights.T)]
+    width = knots[-1] - knots[0]
+    slope = (heights[-1] - heights[0]) / np.where(width > 0, width, 1.0)
+    beyond = np.minimum(u - knots[0], 0) + np.maximum(u - knots[-1], 0)
+    return np.stack(inside, axis=1) + slope * beyond
+
+
 def _each_draw(X):
     """Each draw's numbers per row, from inputs in the order {names}."""
     v = np.asarray(X, dtype=np.float64)
     if v.ndim != 2 or v.shape[1] != len(_A["used"]):
         raise ValueError(f"X must have shape (n, {{len(_A['used'])}}), not {{v.shape}}.")
     v = v[:, _A["used"]]
-    if _A["arcsinh"]:
+    if _A["kind"] == "arcsinh":
         v = np.arcsinh((v - _A["centre"]) / _A["spread"])
+    elif _A["kind"] == "quantile":
+        v = _scores((v - _A["centre"]) / _A["spread"], _A["knots"], _A["heights"])
     v = (v - _A["shift"]) / _A["scale"]
     for W, offset, linear, cosine, sine in zip(
         *(_A[name] for name in ("W", "offset", "linear", "cosine", "sine"))
@@ -72,7 +83,7 @@ def predict(X):
     return classes[predict_proba(X).argmax(axis=1)]
 '''
 
-_SCALING = ("used", "arcsinh", "centre", "spread", "shift", "scale")
+_SCALING = ("used", "kind", "knots", "heights", "centre", "spread", "shift", "scale")
 _WEIGHTS = ("W", "offset", "linear", "cosine", "sine")
 
 

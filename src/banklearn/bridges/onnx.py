@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from banklearn.bridges.point import PointModel, point_model
+from banklearn.bridges.point import Array, PointModel, point_model
 
 #: Operators of this version are known to every runtime of recent years.
 OPSET = 17
@@ -80,12 +80,16 @@ def to_onnx(estimator: Any, max_draws: int | None = 16) -> Any:
 def _latent(g: Graph, point: PointModel) -> str:
     """f of every draw, (S, n, q)."""
     v = g("Gather", "X", g.constant(np.flatnonzero(point.used), np.int64), axis=1)
-    if point.arcsinh:
+    z = v
+    if point.kind in ("arcsinh", "quantile"):
         z = g("Div", g("Sub", v, g.constant(point.centre)), g.constant(point.spread))
+    if point.kind == "arcsinh":
         # Runtimes have Asinh in single precision only: sign(z) log(|z| + sqrt(z^2 + 1)).
         size = g("Abs", z)
         root = g("Sqrt", g("Add", g("Mul", z, z), g.constant(1.0)))
         v = g("Mul", g("Sign", z), g("Log", g("Add", size, root)))
+    if point.kind == "quantile":
+        v = _scores(g, z, point.knots, point.heights)
     v = g("Div", g("Sub", v, g.constant(point.shift)), g.constant(point.scale))
     v = g("Unsqueeze", v, g.constant([0], np.int64))
     angle = g("MatMul", v, g.constant(point.W.transpose(0, 2, 1)))
@@ -94,6 +98,27 @@ def _latent(g: Graph, point: PointModel) -> str:
     cos = g("Sin", g("Add", angle, g.constant(np.pi / 2)))
     f = g("Add", f, g("MatMul", cos, g.constant(point.cosine)))
     return g("Add", f, g("MatMul", g("Sin", angle), g.constant(point.sine)))
+
+
+def _scores(g: Graph, u: str, knots: Array, heights: Array) -> str:
+    """Piecewise linear maps (n, d): each gap adds its rise times the share of it that lies below.
+
+    All terms are at least zero and at most the rise, so nothing cancels; beyond the outer knots a
+    map goes on with its mean slope.
+    """
+    gap, rise = np.diff(knots, axis=0), np.diff(heights, axis=0)
+    gap, rise = np.where(gap > 0, gap, 1.0), np.where(gap > 0, rise, 0.0)
+    each = g("Unsqueeze", u, g.constant([2], np.int64))
+    share = g("Div", g("Sub", each, g.constant(knots[:-1].T)), g.constant(gap.T))
+    share = g("Min", g("Max", share, g.constant(0.0)), g.constant(1.0))
+    parts = g("Mul", share, g.constant(rise.T))
+    inside = g("ReduceSum", parts, g.constant([2], np.int64), keepdims=0)
+    below = g("Min", g("Sub", u, g.constant(knots[0])), g.constant(0.0))
+    above = g("Max", g("Sub", u, g.constant(knots[-1])), g.constant(0.0))
+    width = knots[-1] - knots[0]
+    slope = (heights[-1] - heights[0]) / np.where(width > 0, width, 1.0)
+    beyond = g("Mul", g("Add", below, above), g.constant(slope))
+    return g("Add", g("Add", inside, g.constant(heights[0])), beyond)
 
 
 def _probabilities(g: Graph, f: str, point: PointModel) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from banklearn.model.features import trend_columns
+from banklearn.posterior.normal_scores import NormalScores
 
 Array = NDArray[np.float64]
 
@@ -18,8 +19,9 @@ Array = NDArray[np.float64]
 class PointModel:
     """Arrays of a predictor without its uncertainty: S draws, M frequencies, d varying inputs.
 
-    Rows are scaled as in training, v = (g(x) - shift) / scale, with g the identity or arcsinh of
-    (x - centre) / spread. Draw s then gives q numbers per row::
+    Rows are scaled as in training, v = (g(x) - shift) / scale, with g the identity, or of
+    u = (x - centre) / spread arcsinh or the map through knots and heights (Q, d). Draw s then
+    gives q numbers per row::
 
         f_s = offset_s + v linear_s + cos(v W_s') cosine_s + sin(v W_s') sine_s
 
@@ -30,7 +32,9 @@ class PointModel:
     """
 
     used: NDArray[np.bool_]
-    arcsinh: bool
+    kind: str
+    knots: Array
+    heights: Array
     centre: Array
     spread: Array
     shift: Array
@@ -47,8 +51,10 @@ class PointModel:
     def __call__(self, X: Any) -> Array:
         """The mean (n,) of a regression, or class probabilities (n, C)."""
         v = np.asarray(X, dtype=np.float64)[:, self.used]
-        if self.arcsinh:
+        if self.kind == "arcsinh":
             v = np.arcsinh((v - self.centre) / self.spread)
+        elif self.kind == "quantile":
+            v = NormalScores(self.knots, self.heights)((v - self.centre) / self.spread)
         v = (v - self.shift) / self.scale
         total: Any = 0.0
         for s in range(len(self.W)):
@@ -97,9 +103,12 @@ def point_model(estimator: Any, max_draws: int | None = None) -> PointModel:
         offset = target.shift + target.scale * offset
         linear, cosine, sine = (target.scale * a for a in (linear, cosine, sine))
     scaling = estimator.input_scaling_
+    no_knots = np.zeros((0, d))
     return PointModel(
         used=scaling.used,
-        arcsinh=not scaling.linear,
+        kind=scaling.kind,
+        knots=no_knots if scaling.scores is None else scaling.scores.knots,
+        heights=no_knots if scaling.scores is None else scaling.scores.heights,
         centre=scaling.centre,
         spread=scaling.spread,
         shift=scaling.shift,

@@ -76,7 +76,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         thin: int = 3,
         max_time: float | None = None,
         trend: Trend | Literal["auto"] = "auto",
-        input_scaling: Literal["auto", "none", "standard", "arcsinh"] = "auto",
+        input_scaling: Literal["auto", "none", "standard", "arcsinh", "quantile"] = "auto",
         spectral_scale: float | Literal["auto"] = "auto",
         scale_shape: float | None = 1.0,
         kappa0: float = 0.1,
@@ -268,7 +268,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
             moments,
             sample,
             start,
-            kinds=("standard", "arcsinh")
+            kinds=("standard", "arcsinh", "quantile")
             if self.input_scaling == "auto"
             else (self.input_scaling,),
             trends=("constant", "linear") if self.trend == "auto" else (self.trend,),

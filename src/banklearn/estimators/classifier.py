@@ -80,7 +80,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         thin: int = 3,
         max_time: float | None = None,
         trend: Trend | Literal["auto"] = "auto",
-        input_scaling: Literal["auto", "none", "standard", "arcsinh"] = "auto",
+        input_scaling: Literal["auto", "none", "standard", "arcsinh", "quantile"] = "auto",
         spectral_scale: float | Literal["auto"] = "auto",
         scale_shape: float | None = 1.0,
         kappa0: float = 0.1,

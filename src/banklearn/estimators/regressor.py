@@ -52,8 +52,10 @@ class BankRegressor(RegressorMixin, BankBase):
         Seconds after which the fit ends with the draws it has (warm-up ends at 60 %).
     trend : {"auto", "linear", "constant", "none"}
         Columns that are always there beside the random features; "auto" lets the evidence choose.
-    input_scaling : {"auto", "standard", "arcsinh", "none"}
-        How inputs are brought to a common scale; "auto" lets the evidence choose.
+    input_scaling : {"auto", "standard", "arcsinh", "quantile", "none"}
+        How inputs are brought to a common scale: as they are, standardised, or transformed first
+        by arcsinh (heavy tails) or to normal scores of their quantiles. "auto" lets the evidence
+        choose; a transform must be clearly better, since it bends distances.
     spectral_scale : float or "auto"
         Prior standard deviation of the frequencies within a component, for scaled inputs; their
         means vary more, by 1 / sqrt(kappa0). "auto": by evidence.

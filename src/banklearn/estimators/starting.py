@@ -16,6 +16,10 @@ from banklearn.sampler.start import SCALES, StartingPoint, choose_start
 
 Array = NDArray[np.float64]
 
+#: Log evidence by which a transform must be better: without one the kernel is a function of
+#: distances in the user's units.
+HANDICAP = 10.0
+
 
 def choose(
     moments: Moments,
@@ -30,7 +34,7 @@ def choose(
     b0: float,
     streams: Streams,
 ) -> tuple[InputScaling, Trend, StartingPoint]:
-    """The combination with the highest evidence.
+    """The combination with the highest evidence, transforms at a handicap.
 
     moments are those of all rows, sample is (X, weight) of the rows that scaling looks at and
     start is (X, y, weight) of those that the evidence looks at.
@@ -47,7 +51,7 @@ def choose(
             for trend in trends:
                 found = choose_start(Xs, y, weight, trend, M, a0, b0, streams, scales)
                 options.append((scaling, trend, found))
-    return max(options, key=lambda option: option[2].log_evidence)
+    return max(options, key=lambda o: o[2].log_evidence - (0.0 if o[0].linear else HANDICAP))
 
 
 def part_of(weight: Array | None, rows: NDArray[np.intp]) -> Array | None:

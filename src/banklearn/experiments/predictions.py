@@ -64,8 +64,9 @@ def writer(arrays: Arrays) -> Callable[[Path], None]:
     """A function that writes the arrays to a path, all or nothing."""
 
     def write(path: Path) -> None:
+        named: dict[str, Any] = dict(arrays)
         with replacing(path) as file:
-            np.savez_compressed(file, **arrays)
+            np.savez_compressed(file, **named)
 
     return write
 

@@ -70,7 +70,7 @@ class InputExplanation:
 class KernelExplanation:
     """Periods, length scales and relevance of every input, with credible intervals.
 
-    Lengths are in the units of the data. For inputs that were transformed by arcsinh, length
+    Lengths are in the units of the data. For inputs that were transformed, length
     scales hold near the median of the input (`local` is then True); periods hold everywhere.
     """
 
@@ -148,7 +148,7 @@ def explain_kernel(
             inputs.append(InputExplanation(name, varies=False))
             continue
         i = int(scaling.used[:column].sum())
-        unit = float(scaling.scale[i] * scaling.spread[i])
+        unit = float(scaling.unit[i])
         lines: list[tuple[Line, str]] = []
         if column in candidates:
             lines = find_lines(draws, weights, scaling, trend, X, rows, column, unit)

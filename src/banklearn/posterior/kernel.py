@@ -172,8 +172,9 @@ class LearnedKernel:
 
 
 _NOT_LINEAR = (
-    "This kernel was learned on arcsinh-transformed inputs, so it is not a function of lags in "
-    "your units. Fit with input_scaling='standard' to get one, or call the kernel on rows."
+    "This kernel was learned on transformed inputs (arcsinh or quantile), so it is not a function "
+    "of lags in your units. Fit with input_scaling='standard' to get one, or call the kernel on "
+    "rows."
 )
 
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from banklearn.numerics.moments import Moments
 from banklearn.numerics.weighted import mean_and_std, median
+from banklearn.posterior.normal_scores import NormalScores, fit_normal_scores
 
 Array = NDArray[np.float64]
-Kind = Literal["none", "standard", "arcsinh"]
-KINDS: tuple[Kind, ...] = ("none", "standard", "arcsinh")
+Kind = Literal["none", "standard", "arcsinh", "quantile"]
+KINDS: tuple[Kind, ...] = ("none", "standard", "arcsinh", "quantile")
 
 #: Inputs that are looked at together, so that no copy of all of them is made.
 FIT_COLUMNS = 8
@@ -28,8 +29,9 @@ _LARGEST = float(np.finfo(np.float64).max)
 class InputScaling:
     """x -> (g(x) - shift) / scale per input, on the inputs that vary.
 
-    g is the identity ("none", "standard") or arcsinh((x - centre) / spread) with the median as
-    centre and the median absolute deviation as spread ("arcsinh", for heavy tails).
+    g is the identity ("none", "standard"), or a function of u = (x - centre) / spread with the
+    median as centre and the median absolute deviation as spread: arcsinh(u) for heavy tails, or
+    the normal score of u ("quantile"), for inputs that crowd at some values and are rare at others.
     """
 
     kind: Kind
@@ -38,19 +40,25 @@ class InputScaling:
     scale: Array
     centre: Array
     spread: Array
+    scores: NormalScores | None = None
 
     @property
     def linear(self) -> bool:
         """Whether lags in the user's units are lags in the model's, up to a factor."""
-        return self.kind != "arcsinh"
+        return self.kind in ("none", "standard")
+
+    @property
+    def unit(self) -> Array:
+        """What one unit of the model is in the user's units, near the median, (d,)."""
+        return self.scale * self.spread / (1.0 if self.scores is None else self.scores.slope())
 
     def __call__(self, X: Array) -> Array:
         """Transform rows of all inputs, (n, d) to (n, number used)."""
         X = np.asarray(X, dtype=np.float64)[:, self.used]
         with np.errstate(over="ignore"):  # infinitely far is cut to FAR
-            if self.kind == "arcsinh":
-                X = (X - self.centre) / self.spread
-                X = np.arcsinh(np.clip(X, -_LARGEST, _LARGEST))
+            if not self.linear:
+                X = np.clip((X - self.centre) / self.spread, -_LARGEST, _LARGEST)
+                X = np.arcsinh(X) if self.scores is None else self.scores(X)
             X = (X - self.shift) / self.scale
         return np.ascontiguousarray(np.clip(X, -FAR, FAR))
 
@@ -75,7 +83,7 @@ def fit_scaling(
     """Choose shift and scale from training rows; inputs that do not vary are left out.
 
     moments are those of all rows where X is a sample of them: which inputs vary, means and
-    standard deviations come from all rows, the medians behind "arcsinh" from the sample.
+    standard deviations come from all rows, medians and quantiles from the sample.
     """
     moments = Moments.of(X, weight) if moments is None else moments
     used = moments.high > moments.low
@@ -95,7 +103,8 @@ def fit_scaling(
     shift, scale = moments.mean[used], moments.std[used]
     if kind == "none":
         shift, scale = np.zeros(len(columns)), np.ones(len(columns))
-    for start in range(0, len(columns) if kind == "arcsinh" else 0, FIT_COLUMNS):
+    scores = []
+    for start in range(0, len(columns) if kind in ("arcsinh", "quantile") else 0, FIT_COLUMNS):
         part = slice(start, start + FIT_COLUMNS)
         some = X[:, columns[part]]
         centre[part] = median(some, weight)
@@ -103,9 +112,16 @@ def fit_scaling(
         spread[part] = _spread(some, weight, scale[part])
         with np.errstate(over="ignore"):
             np.divide(some, spread[part], out=some)
-        np.arcsinh(np.clip(some, -_LARGEST, _LARGEST, out=some), out=some)
+        np.clip(some, -_LARGEST, _LARGEST, out=some)
+        if kind == "arcsinh":
+            np.arcsinh(some, out=some)
+        else:
+            scores.append(fit_normal_scores(some, weight))
+            some = scores[-1](some)
         shift[part], scale[part] = mean_and_std(some, weight)
-    return InputScaling(kind, used, shift, np.where(scale > 0, scale, 1.0), centre, spread)
+    scale = np.where(scale > 0, scale, 1.0)
+    joined = NormalScores.side_by_side(scores) if scores else None
+    return InputScaling(kind, used, shift, scale, centre, spread, joined)
 
 
 def _spread(centred: Array, weight: Array | None, std: Array) -> Array:

@@ -52,7 +52,7 @@ def best_lam(G: Array, r: Array, tt: float, n: float, a0: float, b0: float) -> t
     return float(lams[best]), float(log_ev[best])
 
 
-def start_rows(n_rows: int, streams: Streams, most: int = 2000) -> NDArray[np.intp]:
+def start_rows(n_rows: int, streams: Streams, most: int = 4000) -> NDArray[np.intp]:
     """Rows on which the starting point is chosen."""
     return _some_rows(n_rows, most, streams.at(Purpose.START, block=2))
 

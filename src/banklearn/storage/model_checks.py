@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from banklearn.model.features import TRENDS, trend_columns
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import NumericalError, cholesky
+from banklearn.posterior.normal_scores import KNOTS, NormalScores
 from banklearn.posterior.scaling import KINDS
 from banklearn.sampler.start import StartingPoint
 from banklearn.storage.extra import unpack_extra
@@ -33,6 +34,8 @@ LARGEST = 1e100
 SMALLEST_SPREAD = 1e-200
 #: Student t laws with fewer degrees of freedom have quantiles beyond any number.
 SMALLEST_DOF = 0.01
+#: Normal scores of ranks stay well below this.
+LARGEST_SCORE = 10.0
 #: Parts of a trace that plots and reports read.
 WATCHED = ("log_evidence", "log_likelihood", "K", "lam")
 #: Labels by the dtype they had, and how they are stored.
@@ -133,6 +136,11 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
         "prior/mu0": ("f8", (d,)),
         "prior/psi_mean": ("f8", (d,)),
     }
+    if meta["scaling"] == "quantile":
+        Q = _shape(table, "scaling/knots", 2)[0]
+        if not 1 <= Q <= KNOTS:
+            fail(f"quantiles have between 1 and {KNOTS} knots, not {Q}.")
+        expected |= {f"scaling/{n}": ("f8", (Q, d)) for n in NormalScores._fields}
     if "features/lengths" in table:
         expected |= _strings(table, "features", D)
     if "extra" in table:
@@ -192,6 +200,13 @@ def _check_scaling(arrays: Arrays) -> None:
     for place, spread in (("shift", "scale"), ("centre", "spread")):
         bound = np.minimum(LARGEST * arrays[f"scaling/{spread}"], 1e300)
         _all(f"scaling/{place}", arrays, lambda a, b=bound: np.abs(a) <= b, "finite and of use")
+
+    if "scaling/knots" in arrays:
+        _all("scaling/knots", arrays, np.isfinite, "finite")
+        _all("scaling/heights", arrays, lambda a: np.abs(a) <= LARGEST_SCORE, "normal scores")
+        for name in ("scaling/knots", "scaling/heights"):
+            if (arrays[name][1:] < arrays[name][:-1]).any():
+                fail(f"the values of {name!r} do not increase.")
 
 
 def _check_mixtures(arrays: Arrays) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from banklearn.model.features import Trend
 from banklearn.model.priors import Prior
 from banklearn.posterior.draws import Draw
+from banklearn.posterior.normal_scores import NormalScores
 from banklearn.posterior.scaling import InputScaling, TargetScaling
 from banklearn.sampler.start import StartingPoint
 from banklearn.storage import container, model_checks
@@ -104,6 +105,8 @@ def to_parts(model: StoredModel) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a model."""
     arrays = _draw_arrays(model.draws)
     arrays |= {f"scaling/{n}": np.asarray(getattr(model.input_scaling, n)) for n in SCALING}
+    if model.input_scaling.scores is not None:
+        arrays |= {f"scaling/{n}": A for n, A in model.input_scaling.scores._asdict().items()}
     prior = {f.name: getattr(model.prior, f.name) for f in fields(Prior)}
     for name in ("mu0", "psi_mean"):
         arrays[f"prior/{name}"] = np.asarray(prior.pop(name), dtype=np.float64)
@@ -149,7 +152,7 @@ def from_parts(meta: dict[str, Any], arrays: Arrays) -> StoredModel:
         estimator=meta["estimator"],
         parameters=meta["parameters"],
         trend=meta["trend"],
-        input_scaling=InputScaling(meta["scaling"], *(arrays[f"scaling/{n}"] for n in SCALING)),
+        input_scaling=_input_scaling(meta["scaling"], arrays),
         starting_point=StartingPoint(**{n: float(v) for n, v in meta["start"].items()}),
         prior=_prior(meta["prior"], arrays),
         draws=_draws(arrays),
@@ -200,6 +203,14 @@ def _prior(scalars: dict[str, Any], arrays: Arrays) -> Prior:
         name: value if value is None else float(value) for name, value in scalars.items()
     }
     return Prior(mu0=arrays["prior/mu0"], psi_mean=arrays["prior/psi_mean"], **known)
+
+
+def _input_scaling(kind: Any, arrays: Arrays) -> InputScaling:
+    scores = None
+    if kind == "quantile":
+        scores = NormalScores(*(arrays[f"scaling/{n}"] for n in NormalScores._fields))
+    parts: dict[str, Any] = {n: arrays[f"scaling/{n}"] for n in SCALING}
+    return InputScaling(kind, **parts, scores=scores)
 
 
 def _joined(traces: Sequence[Any]) -> NDArray[Any]:

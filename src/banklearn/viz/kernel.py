@@ -78,7 +78,7 @@ class KernelDisplay:
         ----------
         estimator : fitted estimator with ``kernel_``
         feature : input along which to look, by position or name.
-        lags : distances in the units of the data (of the transformed input after arcsinh);
+        lags : distances in the units of the data (of the transformed input after a transform);
             None chooses a range in which the kernel dies away.
         coverage : posterior probability of the band at each lag.
         kind : "mixture", the kernel of the spectral density, or "features", that of the sampled

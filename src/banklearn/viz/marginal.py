@@ -50,8 +50,8 @@ def along(estimator: Any, feature: int | str = 0) -> Marginal:
     """The kernel of a fitted estimator along one input.
 
     k(t e_i) is the Fourier transform of the marginal of the spectral density along input i, and
-    the marginal of a Gaussian mixture takes the i-th means and variances. For inputs transformed
-    by arcsinh, lags are those of the transformed and standardised input.
+    the marginal of a Gaussian mixture takes the i-th means and variances. For transformed
+    inputs, lags are those of the transformed and standardised input.
     """
     learned: LearnedKernel = fitted_kernel(estimator)
     scaling = learned.scaling
@@ -76,7 +76,7 @@ def along(estimator: Any, feature: int | str = 0) -> Marginal:
         unit, scale = "", float(scaling.scale[i])
     else:
         kept = InputScaling("standard", one, np.zeros(1), np.ones(1), np.zeros(1), np.ones(1))
-        unit, scale = "arcsinh-transformed, in standard deviations", 1.0
+        unit, scale = f"{scaling.kind}-transformed, in standard deviations", 1.0
     draws = [_marginal(draw, i) for draw in learned.draws]
     return Marginal(LearnedKernel(draws, kept, learned.max_draws), names[index], unit, scale)
 

@@ -69,7 +69,7 @@ class SpectralDensityDisplay:
         estimator : fitted estimator with ``kernel_``
         feature : input along which to look; with several inputs the others are integrated out.
         frequencies : angular frequencies, in radians per unit of the data (of the transformed
-            input after arcsinh); None chooses a range that holds nearly all of the mass.
+            input after a transform); None chooses a range that holds nearly all of the mass.
         coverage : posterior probability of the band at each frequency.
         true_density : symmetric density as a function of frequencies, where it is known.
         ax : matplotlib axes, or None for a new figure.
