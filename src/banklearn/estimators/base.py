@@ -34,6 +34,7 @@ from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.duplicates import merge_rows
 from banklearn.numerics.moments import Moments
+from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.posterior.draws import Draw
@@ -211,14 +212,21 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         likelihood: Likelihood,
         keep: KeepFunction,
         kernel: Any = collapsed,
+        standardise: Callable[[Array], Array] | None = None,
     ) -> None:
-        """Choose scaling and start, run the chains, keep the draws. y is in model units."""
+        """Choose scaling and start, run the chains, keep the draws.
+
+        y is in model units, or standardise brings it there.
+        """
         deadline = time.monotonic() + (self.max_time or 0.0)
         if self.merge_duplicates:
             X, y, weight = merge_rows(X, y, weight)
         seed = self._resumption.seed(self.random_state)
         streams = Streams(seed)
-        sample, first = scaling_rows(len(X), streams), start_rows(len(X), streams)
+        # Keys are of values as they were given: the model's units round with the rows' order.
+        keys = RowKeys.of(X, None if standardise is None else y)
+        y = y if standardise is None else standardise(y)
+        sample, first = scaling_rows(keys, streams), start_rows(keys, streams)
         target = likelihood.start_target(y, weight)[first]
         self._choose(
             Moments.of(X, weight),
@@ -231,7 +239,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         by_blocks = X.nbytes > COPIED_BYTES and kernel is collapsed
         rows = ScaledRows(X, self.input_scaling_) if by_blocks else self.input_scaling_(X)
         engine = make_engine(self._device, rows, y, weight)
-        self._run(engine, self._model(likelihood), seed, keep, kernel, deadline)
+        self._run(engine, self._model(likelihood), seed, keep, kernel, deadline, keys)
 
     def _model(self, likelihood: Likelihood) -> Model:
         d = int(self.input_scaling_.used.sum())
@@ -288,6 +296,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         keep: KeepFunction,
         kernel: Any,
         deadline: float,
+        rows: RowKeys,
     ) -> None:
         at_once = 1
         if isinstance(engine, MemoryEngine):
@@ -342,6 +351,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
                         monitored(stop),
                         stop,
                         bookmark,
+                        rows,
                     )
 
             shared = engine if isinstance(engine, ChunkedEngine) else None

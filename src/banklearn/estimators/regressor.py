@@ -142,8 +142,14 @@ class BankRegressor(RegressorMixin, BankBase):
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.target_scaling_ = fit_target_scaling(y, weight)
         self._check_target(len(y), float(y.min()), float(y.max()))
-        scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
-        self._fit_posterior(X, scaled, weight, Gaussian(self.a0, self.b0), regression_draw)
+        self._fit_posterior(
+            X,
+            y,
+            weight,
+            Gaussian(self.a0, self.b0),
+            regression_draw,
+            standardise=Standardised(self.target_scaling_),
+        )
         return self
 
     def _check_target(self, n_rows: int, low: float, high: float) -> None:
