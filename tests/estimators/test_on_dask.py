@@ -137,9 +137,9 @@ def test_what_does_not_fit_together_is_refused(client, change, words):
         case.estimator.fit(*change(X, y))
 
 
-def test_a_client_is_for_dask_collections(client):
+def test_a_client_is_not_for_blocks(client):
     with pytest.raises(TypeError, match="client is for Dask"):
-        BankRegressor().fit(np.zeros((3, 1)), np.zeros(3), client=client)
+        BankRegressor().fit([(np.zeros((3, 1)), np.zeros(3))], client=client)
 
 
 def test_a_cluster_without_workers():

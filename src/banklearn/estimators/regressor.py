@@ -119,7 +119,8 @@ class BankRegressor(RegressorMixin, BankBase):
         pyarrow dataset (target names the column to predict, sample_weight one of weights), an
         HDF5 or Zarr array, a large numpy.memmap, an object that gives blocks (X, y) each time it
         is iterated over, or a Dask array or dataframe (on the cluster of client, or of the
-        default client). resume=True goes on from the checkpoint, where there is one, as if never
+        default client). For arrays in memory, a client runs the chains on its cluster, each on
+        one core. resume=True goes on from the checkpoint, where there is one, as if never
         stopped.
         """
         self._begin(resume)
@@ -149,6 +150,7 @@ class BankRegressor(RegressorMixin, BankBase):
             Gaussian(self.a0, self.b0),
             regression_draw,
             standardise=Standardised(self.target_scaling_),
+            client=client,
         )
         return self
 

@@ -142,17 +142,18 @@ def run_chain(
     stop: threading.Event | None = None,
     bookmark: Bookmark[D] | None = None,
     rows: RowKeys | None = None,
+    elapsed: float = 0.0,
 ) -> Run[D]:
     """Warm up on the stages of the plan, then sample on all rows.
 
     Subsamples are chosen among rows by their keys; without these, by their places.
 
-    max_time ends warm-up at 60 % and the chain at 100 %. Whatever happens, at least one draw is
+    max_time, of which `elapsed` has passed, ends warm-up at 60 % and the chain at 100 %. Whatever happens, at least one draw is
     kept: the last state, if sampling proper never began. With a bookmark the chain goes on where
     it says, as if it had never stopped.
     """
     stop = stop or threading.Event()
-    begin = time.monotonic()
+    begin = time.monotonic() - elapsed
     run: Run[D] = (bookmark.load() if bookmark else None) or Run([], tuning=tuning)
     link, run.link, run.cut = run.link, None, ""
     chain: Any = None
