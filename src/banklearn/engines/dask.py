@@ -42,7 +42,7 @@ class ClusterError(RuntimeError):
     """The cluster cannot do the work; the message says what to look at."""
 
 
-class LostWork(ClusterError):
+class LostWorkError(ClusterError):
     """The scheduler no longer knows the work, or what it was to work on."""
 
 
@@ -218,6 +218,6 @@ def result(client: Any, future: Any, patience: float) -> Any:
             "when they run out of memory; give them more, or use more of them."
         ) from error
     except CancelledError as error:
-        raise LostWork(
+        raise LostWorkError(
             "The Dask scheduler dropped the work of this fit; was it restarted or closed?"
         ) from error

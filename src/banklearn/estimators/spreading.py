@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from banklearn.engines.dask import PATIENCE, ClusterError, LostWork, result, wait_for_workers
+from banklearn.engines.dask import PATIENCE, ClusterError, LostWorkError, result, wait_for_workers
 from banklearn.engines.memory import MemoryEngine
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.threads import limited_to
@@ -77,7 +77,7 @@ class Spread:
                 found: tuple[bool, Run[Draw], Run[Draw] | None]
                 found = result(self.client, task, self.patience)
                 return found
-            except LostWork:
+            except LostWorkError:
                 wait_for_workers(self.client, self.patience)
                 with self._lock:
                     if self._sent is sent:
@@ -91,7 +91,7 @@ class Spread:
         return self.client.scatter(self._rows, broadcast=True, hash=False)
 
 
-class _LegOver(Exception):
+class _LegOver(Exception):  # noqa: N818 (nothing went wrong)
     """Leaves a chain in the middle, with all that it needs to go on."""
 
     def __init__(self, run: Run[Draw]) -> None:

@@ -148,9 +148,9 @@ def run_chain(
 
     Subsamples are chosen among rows by their keys; without these, by their places.
 
-    max_time, of which `elapsed` has passed, ends warm-up at 60 % and the chain at 100 %. Whatever happens, at least one draw is
-    kept: the last state, if sampling proper never began. With a bookmark the chain goes on where
-    it says, as if it had never stopped.
+    max_time, of which `elapsed` seconds have passed, ends warm-up at 60 % and the chain at 100 %.
+    Whatever happens, at least one draw is kept: the last state, if sampling proper never began.
+    With a bookmark the chain goes on where it says, as if it had never stopped.
     """
     stop = stop or threading.Event()
     begin = time.monotonic() - elapsed
