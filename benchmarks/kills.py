@@ -1,22 +1,27 @@
 """Fits killed at random moments with kill -9, resumed until they end, compared bit for bit.
 
     python benchmarks/kills.py --kills 100
+    python benchmarks/kills.py --kills 100 --engines memory files --jobs 8 --limit 400
 
 A fit runs in a process of its own with checkpoint_every=0, so that it is nearly always computing
 or writing. It is killed after a random time and started again with resume=True, until it has been
 killed as often as its share and then ends by itself. Its draws must be those of a fit that nobody
 disturbed. Processes are forked from one that has everything imported and compiled, so that kills
-fall into fits and not into imports. --engines names how the data is handed to fit (see ENGINES).
+fall into fits and not into imports. --engines names how the data is handed to fit (see ENGINES);
+every fit computes on one core per chain, and --jobs fits run at the same time.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import random
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -24,9 +29,12 @@ from typing import Any
 
 import numpy as np
 
+from banklearn import BankClassifier, BankRegressor
+from banklearn.numerics.threads import limited_to
+
 Data = tuple[np.ndarray, np.ndarray]
-
-
+#: Engine and task.
+Case = tuple[str, str]
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -67,8 +75,6 @@ def make_data(task: str, rows: int) -> Data:
 
 
 def make_model(task: str, frequencies: int) -> Any:
-    from banklearn import BankClassifier, BankRegressor
-
     plan: dict[str, Any] = {
         "n_warmup": 40,
         "n_draws": 20,
@@ -102,7 +108,8 @@ def child(options: dict[str, Any], answer: Connection) -> None:
     model = make_model(options["task"], options["frequencies"])
     model.set_params(checkpoint=folder / "checkpoint", checkpoint_every=0)
     answer.send("begun")
-    model.fit(*arguments, **keywords, resume=True)
+    with limited_to(1):  # threads that the parent started are not there in a fork
+        model.fit(*arguments, **keywords, resume=True)
     answer.send(digest(model))
 
 
@@ -141,6 +148,45 @@ def kill_until(options: dict[str, Any], kills: int, span: float, rng: random.Ran
     return kills
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """One fit that was killed and resumed until it ended."""
+
+    kills: int
+    cut_writes: int
+    digest: str
+
+
+def options_of(case: Case, folder: str, given: argparse.Namespace) -> dict[str, Any]:
+    engine, task = case
+    return {
+        "engine": engine,
+        "task": task,
+        "rows": given.rows,
+        "frequencies": given.frequencies,
+        "folder": folder,
+    }
+
+
+def undisturbed(case: Case, given: argparse.Namespace) -> tuple[str, float]:
+    """What a fit ends with when nobody kills it, and how long it takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.monotonic()
+        return Fit(options_of(case, folder, given)).result(), time.monotonic() - begin
+
+
+def disturbed(
+    case: Case, given: argparse.Namespace, kills: int, seconds: float, seed: str
+) -> Outcome:
+    """A fit that is killed so many times and then left alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = options_of(case, folder, given)
+        span = 1.5 * seconds / (given.per_fit + 1)
+        done = kill_until(options, kills, span, random.Random(seed))
+        cut = len(list(Path(folder).glob("checkpoint/.*.part")))
+        return Outcome(done, cut, Fit(options).result())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
@@ -150,43 +196,48 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", default=["memory"], choices=list(ENGINES))
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
     parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    for task in arguments.tasks:
+    parser.add_argument("--jobs", type=int, default=1, help="fits at the same time")
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds; begin none after")
+    given = parser.parse_args()
+    begin = time.monotonic()
+    # The Laplace sampler keeps numbers for every row, and is for arrays in memory.
+    cases = [(e, t) for e in given.engines for t in given.tasks if (e, t) != ("files", "laplace")]
+    for task in given.tasks:
         make_model(task, 4).set_params(n_warmup=6, n_draws=1).fit(*make_data(task, 60))
-    rng = random.Random(arguments.seed)
-    cases = [(engine, task) for engine in arguments.engines for task in arguments.tasks]
-    whole: dict[tuple[str, str], tuple[str, float]] = {}
-    kills = fits = different = 0
-    interrupted_writes = 0
-    while kills < arguments.kills:
-        engine, task = cases[fits % len(cases)]
-        with tempfile.TemporaryDirectory() as name:
-            options = {
-                "engine": engine,
-                "task": task,
-                "rows": arguments.rows,
-                "frequencies": arguments.frequencies,
-                "folder": name,
-            }
-            if (engine, task) not in whole:
-                begin = time.monotonic()
-                whole[engine, task] = Fit(options).result(), time.monotonic() - begin
-                continue
-            expected, seconds = whole[engine, task]
-            span = 1.5 * seconds / (arguments.per_fit + 1)
-            wanted = min(arguments.per_fit, arguments.kills - kills)
-            kills += kill_until(options, wanted, span, rng)
-            interrupted_writes += len(list(Path(name).glob("checkpoint/.*.part")))
-            different += Fit(options).result() != expected
-            fits += 1
-            print(
-                f"{engine}, {task}: {kills} kills, {fits} fits, {different} different", flush=True
-            )
+    kills = fits = different = cut_writes = 0
+    # Forked from this process, and forking the fits in turn: all is compiled already.
+    with ProcessPoolExecutor(given.jobs, get_context("fork")) as pool:
+        whole = dict(zip(cases, pool.map(undisturbed, cases, [given] * len(cases)), strict=True))
+        begun: dict[Future[Outcome], tuple[Case, int]] = {}
+        number = 0
+        while True:
+            # A fit may end before it has had all its kills: the next one has the rest.
+            planned = kills + sum(share for _, share in begun.values())
+            late = time.monotonic() - begin > given.limit
+            while len(begun) < given.jobs and planned < given.kills and not late:
+                case, share = cases[number % len(cases)], min(given.per_fit, given.kills - planned)
+                seed = f"{given.seed} {number}"
+                job = pool.submit(disturbed, case, given, share, whole[case][1], seed)
+                begun[job] = (case, share)
+                number, planned = number + 1, planned + share
+            if not begun:
+                break
+            for job in wait(begun, return_when=FIRST_COMPLETED).done:
+                case, _ = begun.pop(job)
+                outcome = job.result()
+                kills, fits = kills + outcome.kills, fits + 1
+                cut_writes += outcome.cut_writes
+                different += outcome.digest != whole[case][0]
+                print(
+                    f"{case[0]}, {case[1]}: {kills} kills, {fits} fits, {different} different",
+                    flush=True,
+                )
     print(
-        f"{kills} kills of {fits} fits, {interrupted_writes} fits with a write cut short by the "
-        f"last kill, {different} fits that ended with other bits"
+        f"{kills} kills of {fits} fits, {cut_writes} fits with a write cut short by the "
+        f"last kill, {different} fits that ended with other bits, "
+        f"{time.monotonic() - begin:.0f} s"
     )
-    if different:
+    if different or kills < given.kills:
         raise SystemExit(1)
 
 

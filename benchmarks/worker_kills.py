@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import os
 import signal
 import sys
@@ -83,6 +84,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=5)
     parser.add_argument("--frequencies", type=int, default=16)
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds; begin none after")
     given = parser.parse_args()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     result: dict[str, Any] = {**vars(given), "same": 0, "different": 0, "ended_before": 0}
@@ -112,8 +114,8 @@ def main() -> None:
             begin = time.monotonic()
             reference[kind] = fit(kind, given, data)
             seconds[kind] = time.monotonic() - begin
-        done = 0
-        while done < given.kills:
+        done, begun = 0, time.monotonic()
+        while done < given.kills and time.monotonic() - begun < given.limit:
             kind = ("regression", "classification")[done % 2]
             after = float(rng.uniform(0.1, 0.8)) * seconds[kind]
             client.wait_for_workers(2)
@@ -125,8 +127,9 @@ def main() -> None:
             equal = same(reference[kind], model)
             result["same" if equal else "different"] += 1
             print(f"{done}/{given.kills} {kind}: {'same' if equal else 'DIFFERENT'}", flush=True)
+        result["seconds"] = time.monotonic() - begun
     print(json.dumps({**result, **machine()}))
-    sys.exit(0 if result["different"] == 0 else 1)
+    sys.exit(0 if result["different"] == 0 and done == given.kills else 1)
 
 
 if __name__ == "__main__":

@@ -43,17 +43,28 @@ def statistic(working, tasks=1):
 
 
 @pytest.mark.parametrize("sizes", [[1], [5, 3], [4, 4], [1, 1, 9, 2], [30]])
-def test_pieces_are_cut_anew(sizes):
+def test_pieces_are_cut_anew(sizes, monkeypatch):
+    monkeypatch.setattr("banklearn.engines.pieces.BLOCK_ROWS", 4)
     values = np.arange(float(sum(sizes)))
     ends = np.cumsum(sizes)
     given = [
         Piece(values[e - s : e, None], values[e - s : e], None)
         for s, e in zip(sizes, ends, strict=True)
     ]
-    cut = list(recut(given, 4))
-    assert [len(p) for p in cut[:-1]] == [4] * (len(cut) - 1)
+    cut = list(recut(given, 8))
+    assert all(len(p) in (4, 8) for p in cut[:-1])
+    assert len(cut[-1]) <= 8
     np.testing.assert_array_equal(np.concatenate([p.y for p in cut]), values)
     np.testing.assert_array_equal(np.concatenate([p.X for p in cut])[:, 0], values)
+
+
+def test_whole_blocks_are_not_copied():
+    X = np.zeros((3 * BLOCK_ROWS + 5, 2))
+    first, second, rest = recut([Piece(X, X[:, 0], None)], 2 * BLOCK_ROWS)
+    assert (len(first), len(second), len(rest)) == (2 * BLOCK_ROWS, BLOCK_ROWS, 5)
+    assert np.shares_memory(first.X, X)
+    assert np.shares_memory(second.X, X)
+    assert not np.shares_memory(rest.X, X)
 
 
 @pytest.mark.parametrize("size", [777, BLOCK_ROWS, N])

@@ -137,9 +137,9 @@ def test_what_does_not_fit_together_is_refused(client, change, words):
         case.estimator.fit(*change(X, y))
 
 
-def test_a_client_is_for_dask_collections(client):
+def test_a_client_is_not_for_blocks(client):
     with pytest.raises(TypeError, match="client is for Dask"):
-        BankRegressor().fit(np.zeros((3, 1)), np.zeros(3), client=client)
+        BankRegressor().fit([(np.zeros((3, 1)), np.zeros(3))], client=client)
 
 
 def test_a_cluster_without_workers():
@@ -153,3 +153,34 @@ def test_a_cluster_without_workers():
         pytest.raises(ClusterError, match=r"had no worker for 0\.5 seconds"),
     ):
         DaskData.collect(X, y, None, None, empty, patience=0.5)
+
+
+def test_a_cluster_that_loses_all_workers_and_gets_new_ones(monkeypatch, tmp_path):
+    from distributed import Client, LocalCluster
+
+    monkeypatch.setattr(DaskData.collect.__func__, "__defaults__", (1.0,))
+    case = make_case("regression", n_chains=1, n_warmup=0, n_draws=6, interweave_every=0)
+    with (
+        LocalCluster(
+            processes=True, n_workers=1, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        X, y, weight = arrays(case, PARTITIONS[2])
+        whole = clone(case.estimator).fit(X, y, weight, client=client)
+        case.estimator.set_params(checkpoint=tmp_path, checkpoint_every=0)
+
+        def empty(self, chain, sweep, plan, info):
+            if sweep == 3:
+                cluster.scale(0)
+                while client.nthreads():
+                    time.sleep(0.05)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("banklearn.estimators.progress.Progress.__call__", empty)
+            with pytest.raises(ClusterError, match="had no worker for 1 seconds"):
+                clone(case.estimator).fit(X, y, weight, client=client)
+        cluster.scale(1)
+        client.wait_for_workers(1)
+        resumed = clone(case.estimator).fit(X, y, weight, client=client, resume=True)
+    assert_same_fit(case, whole, resumed, 0.0)

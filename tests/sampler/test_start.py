@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from banklearn.model.evidence import gaussian_log_evidence, ridge
+from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Streams
 from banklearn.sampler.start import LAMS, SCALES, best_lam, choose_start, start_rows, starting_state
 from helpers import close, fresh_gram, make_problem
@@ -42,7 +43,7 @@ def test_the_scale_of_the_data_is_found(scale):
 
 def test_a_subsample_is_enough_and_is_the_same_every_time():
     X, y = smooth_problem(1.0, n=3000)
-    rows, again = (start_rows(3000, Streams(0), most=500) for _ in range(2))
+    rows, again = (start_rows(RowKeys.of(X, y), Streams(0), most=500) for _ in range(2))
     np.testing.assert_array_equal(rows, again)
     assert len(np.unique(rows)) == 500
     start = choose_start(X[rows], y[rows], np.ones(500), "constant", 32, 1.0, 1e-6, Streams(0))
@@ -50,7 +51,8 @@ def test_a_subsample_is_enough_and_is_the_same_every_time():
 
 
 def test_few_rows_are_all_used():
-    np.testing.assert_array_equal(start_rows(7, Streams(0)), np.arange(7))
+    X = np.zeros((7, 2))
+    np.testing.assert_array_equal(start_rows(RowKeys.of(X, None), Streams(0)), np.arange(7))
 
 
 def test_a_grid_of_one_scale_is_taken():

@@ -42,6 +42,10 @@ class ClusterError(RuntimeError):
     """The cluster cannot do the work; the message says what to look at."""
 
 
+class LostWorkError(ClusterError):
+    """The scheduler no longer knows the work, or what it was to work on."""
+
+
 class DaskEngine:
     """Pieces are futures of :class:`Piece`, in order; all but the last hold whole blocks."""
 
@@ -214,6 +218,6 @@ def result(client: Any, future: Any, patience: float) -> Any:
             "when they run out of memory; give them more, or use more of them."
         ) from error
     except CancelledError as error:
-        raise ClusterError(
+        raise LostWorkError(
             "The Dask scheduler dropped the work of this fit; was it restarted or closed?"
         ) from error

@@ -49,22 +49,31 @@ def piece_rows(n_inputs: int) -> int:
 
 
 def recut(pieces: Iterable[Piece], rows: int) -> Iterator[Piece]:
-    """The same rows in pieces of `rows` (the last may be shorter), whatever sizes come in."""
+    """The same rows in whole blocks, at most `rows` together, whatever sizes come in.
+
+    Only the last piece may end within a block. Rows that come in whole blocks are not copied.
+    """
     filled, out = 0, None
     for piece in pieces:
         taken = 0
         while taken < len(piece):
+            left = len(piece) - taken
+            if out is None and left >= BLOCK_ROWS:
+                count = min(rows, left // BLOCK_ROWS * BLOCK_ROWS)
+                yield piece[taken : taken + count]
+                taken += count
+                continue
             if out is None:
-                weight = None if piece.weight is None else np.empty(rows)
-                out = Piece(np.empty((rows, piece.X.shape[1])), np.empty(rows), weight)
-            count = min(rows - filled, len(piece) - taken)
+                weight = None if piece.weight is None else np.empty(BLOCK_ROWS)
+                out = Piece(np.empty((BLOCK_ROWS, piece.X.shape[1])), np.empty(BLOCK_ROWS), weight)
+            count = min(BLOCK_ROWS - filled, left)
             part = piece[taken : taken + count]
             out.X[filled : filled + count] = part.X
             out.y[filled : filled + count] = part.y
             if out.weight is not None:
                 out.weight[filled : filled + count] = part.weight
             filled, taken = filled + count, taken + count
-            if filled == rows:
+            if filled == BLOCK_ROWS:
                 yield out
                 filled, out = 0, None
     if out is not None and filled:

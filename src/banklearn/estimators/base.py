@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.duplicates import merge_rows
 from banklearn.numerics.moments import Moments
-from banklearn.numerics.streams import Purpose, Streams
+from banklearn.numerics.row_keys import RowKeys
+from banklearn.numerics.streams import Streams
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
@@ -43,16 +44,13 @@ from banklearn.posterior.scaling import KINDS, InputScaling, ScaledRows
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
-from banklearn.sampler.run import (
-    Plan,
-    Run,
-    chains_at_once,
-    growing_stages,
-    run_chain,
-    run_chains,
-)
+from banklearn.sampler.job import Job
+from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chains
 from banklearn.sampler.start import StartingPoint, scaling_rows, start_rows, starting_state
 from banklearn.sampler.sweep import Model, Tuning
+
+if TYPE_CHECKING:
+    from banklearn.estimators.spreading import Spread
 
 Array = NDArray[np.float64]
 KeepFunction = Callable[[Any, Prior, int, int, np.random.Generator], Draw]
@@ -211,14 +209,23 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         likelihood: Likelihood,
         keep: KeepFunction,
         kernel: Any = collapsed,
+        standardise: Callable[[Array], Array] | None = None,
+        client: Any = None,
     ) -> None:
-        """Choose scaling and start, run the chains, keep the draws. y is in model units."""
+        """Choose scaling and start, run the chains, keep the draws.
+
+        y is in model units, or standardise brings it there. With a client of a Dask cluster the
+        chains run there.
+        """
         deadline = time.monotonic() + (self.max_time or 0.0)
         if self.merge_duplicates:
             X, y, weight = merge_rows(X, y, weight)
         seed = self._resumption.seed(self.random_state)
         streams = Streams(seed)
-        sample, first = scaling_rows(len(X), streams), start_rows(len(X), streams)
+        # Keys are of values as they were given: the model's units round with the rows' order.
+        keys = RowKeys.of(X, None if standardise is None else y)
+        y = y if standardise is None else standardise(y)
+        sample, first = scaling_rows(keys, streams), start_rows(keys, streams)
         target = likelihood.start_target(y, weight)[first]
         self._choose(
             Moments.of(X, weight),
@@ -230,8 +237,19 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         # scaled copy of many rows is large. Other kernels and devices want all rows at once.
         by_blocks = X.nbytes > COPIED_BYTES and kernel is collapsed
         rows = ScaledRows(X, self.input_scaling_) if by_blocks else self.input_scaling_(X)
-        engine = make_engine(self._device, rows, y, weight)
-        self._run(engine, self._model(likelihood), seed, keep, kernel, deadline)
+        engine = make_engine("cpu" if client else self._device, rows, y, weight)
+        spread = self._spread(client, engine, keys) if client else None
+        self._run(engine, self._model(likelihood), seed, keep, kernel, deadline, keys, spread)
+
+    def _spread(self, client: Any, engine: Any, keys: RowKeys) -> Spread:
+        if self._device not in ("auto", "cpu"):
+            raise ValueError(
+                f"device={self._device!r} is for a fit on this machine; chains on a Dask cluster "
+                "run on CPUs. Leave device at 'auto', or client out."
+            )
+        from banklearn.estimators.spreading import Spread
+
+        return Spread(client, engine, keys)
 
     def _model(self, likelihood: Likelihood) -> Model:
         d = int(self.input_scaling_.used.sum())
@@ -288,12 +306,14 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         keep: KeepFunction,
         kernel: Any,
         deadline: float,
+        rows: RowKeys,
+        spread: Spread | None = None,
     ) -> None:
         at_once = 1
-        if isinstance(engine, MemoryEngine):
+        if isinstance(engine, MemoryEngine) and not spread:
             at_once = chains_at_once(self.n_chains, engine.n_rows >= LARGE_ROWS)
         elif not isinstance(engine, DeviceEngine):
-            at_once = self.n_chains  # they share every read, or keep a cluster busy in turn
+            at_once = self.n_chains  # they share every read, or keep a cluster busy
         # Chains that wait for others share the time that is left with them.
         rounds = -(-self.n_chains // at_once)
         left = None if self.max_time is None else (deadline - time.monotonic()) / rounds
@@ -323,33 +343,21 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
                     model.prior.alpha_shape / model.prior.alpha_rate,
                     streams,
                 )
-
-                def kept(link: Any, sweep: int) -> Draw:
-                    rng = streams.at(Purpose.PREDICT, sweep)
-                    return keep(link, model.prior, chain, sweep, rng)
-
+                job = Job(model, state, plan, streams, keep, tuning, kernel)
                 bookmark = None if shelf is None else shelf.chain(chain)
+                if spread:
+                    return spread.run(job, monitored(stop), stop, bookmark)
                 with shared.member() if shared else nullcontext():
-                    return run_chain(
-                        engine,
-                        model,
-                        state,
-                        plan,
-                        streams,
-                        kept,
-                        tuning,
-                        kernel,
-                        monitored(stop),
-                        stop,
-                        bookmark,
-                    )
+                    return job.run(engine, rows, monitored(stop), stop, bookmark)
 
             shared = engine if isinstance(engine, ChunkedEngine) else None
             if shared:
                 shared.expect(self.n_chains)
             # Beside a device only small matrices are left: a few threads factor them fastest.
             few = min(4, available_cores()) if isinstance(engine, DeviceEngine) else None
-            each = isinstance(engine, MemoryEngine) or self.n_chains >= available_cores()
+            each = (
+                isinstance(engine, MemoryEngine) and not spread
+            ) or self.n_chains >= available_cores()
             with limited_to(few):
                 runs, interrupted = run_chains(run_one, self.n_chains, at_once, each)
         # An interrupted chain that was still warming up has nothing to say if others have.

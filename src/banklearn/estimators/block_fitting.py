@@ -44,8 +44,8 @@ def fit_blocks(
     """Choose scaling and start on samples, run the chains, keep the draws."""
     deadline = estimator._begun + (estimator.max_time or 0.0)
     seed = estimator._resumption.seed(estimator.random_state)
-    streams, n_rows = Streams(seed), found.n_rows
-    sample, first = scaling_rows(n_rows, streams), start_rows(n_rows, streams)
+    streams = Streams(seed)
+    sample, first = scaling_rows(found.keys, streams), start_rows(found.keys, streams)
     rows = np.union1d(sample, first)
     X, labels, weight = data.rows(rows)
     y, weight = prepare.target(labels, weight)
@@ -59,4 +59,6 @@ def fit_blocks(
     )
     del X
     engine = data.engine(replace(prepare, scaling=estimator.input_scaling_), found)
-    estimator._run(engine, estimator._model(likelihood), seed, keep, collapsed, deadline)
+    estimator._run(
+        engine, estimator._model(likelihood), seed, keep, collapsed, deadline, found.keys
+    )

@@ -173,10 +173,12 @@ def block_data(X: Any, y: Any, weight: Any, target: str | None, client: Any) -> 
         from banklearn.estimators.on_dask import DaskData
 
         return DaskData.collect(X, y, weight, target, client)
+    source = as_source(X, y, weight, target)
+    if source is None:
+        return None
     if client is not None:
         raise TypeError(
-            "client is for Dask arrays and dataframes; X is a "
+            "client is for Dask arrays and dataframes, and for arrays in memory; X is a "
             f"{type(X).__name__}. Leave client out, or pass X as a Dask collection."
         )
-    source = as_source(X, y, weight, target)
-    return None if source is None else SourceData(source)
+    return SourceData(source)

@@ -183,6 +183,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             Logistic(len(self.classes_)),
             weights_draw if laplace else classification_draw,
             kernel=joint_move if laplace else collapsed,
+            client=client,
         )
         return self
 

@@ -65,7 +65,7 @@ class DaskData:
 
     def survey(self, summarise: SummariseTarget, verbose: int) -> Survey:
         """Check and sum up every partition where it lies."""
-        found: list[Survey | None] = []
+        blocks, total = [], None
         parts = self.client.map(
             survey_partition,
             self.blocks,
@@ -75,17 +75,16 @@ class DaskData:
             pure=False,
         )
         with Reading(lambda: None, verbose) as seen:
-            for part in parts:
-                found.append(result(self.client, part, self.patience))
-                seen(sum(one.n_rows for one in found if one is not None))
-        self.blocks = [b for b, one in zip(self.blocks, found, strict=True) if one is not None]
-        kept = [one for one in found if one is not None]
-        if not kept:
+            for block, part in zip(self.blocks, parts, strict=True):
+                found: Survey | None = result(self.client, part, self.patience)
+                if found is not None:
+                    blocks.append(block)
+                    self.sizes.append(found.n_rows)
+                    total = found if total is None else total + found
+                    seen(total.n_rows)
+        if total is None:
             raise SourceError("The data hold no row with a weight above zero.")
-        self.sizes = [one.n_rows for one in kept]
-        total = kept[0]
-        for one in kept[1:]:
-            total = total + one
+        self.blocks = blocks
         return total
 
     def rows(self, rows: NDArray[np.intp]) -> tuple[Array, Any, Array | None]:

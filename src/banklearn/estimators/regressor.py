@@ -121,7 +121,8 @@ class BankRegressor(RegressorMixin, BankBase):
         pyarrow dataset (target names the column to predict, sample_weight one of weights), an
         HDF5 or Zarr array, a large numpy.memmap, an object that gives blocks (X, y) each time it
         is iterated over, or a Dask array or dataframe (on the cluster of client, or of the
-        default client). resume=True goes on from the checkpoint, where there is one, as if never
+        default client). For arrays in memory, a client runs the chains on its cluster, each on
+        one core. resume=True goes on from the checkpoint, where there is one, as if never
         stopped.
         """
         self._begin(resume)
@@ -144,8 +145,15 @@ class BankRegressor(RegressorMixin, BankBase):
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.target_scaling_ = fit_target_scaling(y, weight)
         self._check_target(len(y), float(y.min()), float(y.max()))
-        scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
-        self._fit_posterior(X, scaled, weight, Gaussian(self.a0, self.b0), regression_draw)
+        self._fit_posterior(
+            X,
+            y,
+            weight,
+            Gaussian(self.a0, self.b0),
+            regression_draw,
+            standardise=Standardised(self.target_scaling_),
+            client=client,
+        )
         return self
 
     def _check_target(self, n_rows: int, low: float, high: float) -> None:

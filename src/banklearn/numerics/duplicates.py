@@ -11,11 +11,11 @@ Array = NDArray[np.float64]
 _COMPARED = 65_536
 
 
-def row_hash(X: Array, y: Array) -> NDArray[np.uint64]:
+def row_hash(X: Array, y: Array | None) -> NDArray[np.uint64]:
     """A 64-bit hash of every row's bits (-0.0 taken as 0.0), whatever the row's place."""
     h = np.full(len(X), 0x9E3779B97F4A7C15, dtype=np.uint64)
-    for j in range(X.shape[1] + 1):
-        column = np.ascontiguousarray((X[:, j] if j < X.shape[1] else y) + 0.0)
+    for values in X.T if y is None else (*X.T, y):
+        column = np.ascontiguousarray(values + 0.0)
         h = (h ^ column.view(np.uint64)) * np.uint64(0xFF51AFD7ED558CCD)
         h ^= h >> np.uint64(32)
     return h

@@ -54,13 +54,18 @@ class InputScaling:
 
     def __call__(self, X: Array) -> Array:
         """Transform rows of all inputs, (n, d) to (n, number used)."""
-        X = np.asarray(X, dtype=np.float64)[:, self.used]
+        X = np.asarray(X, dtype=np.float64)
+        # One copy, changed in place: rows from disk come through here with every sweep.
+        X = np.array(X, order="C") if self.used.all() else np.ascontiguousarray(X[:, self.used])
         with np.errstate(over="ignore"):  # infinitely far is cut to FAR
             if not self.linear:
-                X = np.clip((X - self.centre) / self.spread, -_LARGEST, _LARGEST)
-                X = np.arcsinh(X) if self.scores is None else self.scores(X)
-            X = (X - self.shift) / self.scale
-        return np.ascontiguousarray(np.clip(X, -FAR, FAR))
+                X -= self.centre
+                X /= self.spread
+                np.clip(X, -_LARGEST, _LARGEST, out=X)
+                X = np.arcsinh(X, out=X) if self.scores is None else self.scores(X)
+            X -= self.shift
+            X /= self.scale
+        return np.clip(X, -FAR, FAR, out=X)
 
 
 @dataclass(frozen=True)

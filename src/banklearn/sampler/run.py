@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from banklearn.engines.base import Engine
 from banklearn.model.joint import State
+from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
@@ -141,15 +141,19 @@ def run_chain(
     monitor: Monitor | None = None,
     stop: threading.Event | None = None,
     bookmark: Bookmark[D] | None = None,
+    rows: RowKeys | None = None,
+    elapsed: float = 0.0,
 ) -> Run[D]:
     """Warm up on the stages of the plan, then sample on all rows.
 
-    max_time ends warm-up at 60 % and the chain at 100 %. Whatever happens, at least one draw is
-    kept: the last state, if sampling proper never began. With a bookmark the chain goes on where
-    it says, as if it had never stopped.
+    Subsamples are chosen among rows by their keys; without these, by their places.
+
+    max_time, of which `elapsed` seconds have passed, ends warm-up at 60 % and the chain at 100 %.
+    Whatever happens, at least one draw is kept: the last state, if sampling proper never began.
+    With a bookmark the chain goes on where it says, as if it had never stopped.
     """
     stop = stop or threading.Event()
-    begin = time.monotonic()
+    begin = time.monotonic() - elapsed
     run: Run[D] = (bookmark.load() if bookmark else None) or Run([], tuning=tuning)
     link, run.link, run.cut = run.link, None, ""
     chain: Any = None
@@ -176,13 +180,13 @@ def run_chain(
 
     stages = plan.stages or ((engine.n_rows, plan.n_warmup),)
     state = start
-    for i, (rows, sweeps) in enumerate(stages):
+    for i, (size, sweeps) in enumerate(stages):
         if i < run.stage:
             continue
         if sweeps and (late(WARMUP_SHARE) or stop.is_set()) and link is None:
             cut()
             break
-        part = _subsample(engine, rows, streams, i)
+        part = _subsample(engine, size, streams, i, rows)
         if link is not None:
             chain, link = kernel.unpack(link, part, model), None
         else:
@@ -228,12 +232,15 @@ def run_chain(
     return run
 
 
-def _subsample(engine: Engine, rows: int, streams: Streams, stage: int) -> Engine:
-    if rows >= engine.n_rows:
+def _subsample(
+    engine: Engine, size: int, streams: Streams, stage: int, rows: RowKeys | None
+) -> Engine:
+    if size >= engine.n_rows:
         return engine
     rng = streams.at(Purpose.SUBSAMPLE, block=stage)
-    chosen: NDArray[np.intp] = np.sort(rng.choice(engine.n_rows, rows, replace=False))
-    return engine.subset(chosen)
+    if rows is not None:
+        return engine.subset(rows.choose(size, rng))
+    return engine.subset(np.sort(rng.choice(engine.n_rows, size, replace=False)))
 
 
 def chains_at_once(n_chains: int, large: bool) -> int:

@@ -13,6 +13,7 @@ from banklearn.gram import GramSum
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.model.features import Trend
 from banklearn.model.joint import State
+from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Purpose, Streams
 
 Array = NDArray[np.float64]
@@ -52,21 +53,14 @@ def best_lam(G: Array, r: Array, tt: float, n: float, a0: float, b0: float) -> t
     return float(lams[best]), float(log_ev[best])
 
 
-def start_rows(n_rows: int, streams: Streams, most: int = 4000) -> NDArray[np.intp]:
+def start_rows(rows: RowKeys, streams: Streams, most: int = 4000) -> NDArray[np.intp]:
     """Rows on which the starting point is chosen."""
-    return _some_rows(n_rows, most, streams.at(Purpose.START, block=2))
+    return rows.choose(most, streams.at(Purpose.START, block=2))
 
 
-def scaling_rows(n_rows: int, streams: Streams, most: int = 100_000) -> NDArray[np.intp]:
+def scaling_rows(rows: RowKeys, streams: Streams, most: int = 100_000) -> NDArray[np.intp]:
     """Rows whose medians stand for all where inputs are scaled."""
-    return _some_rows(n_rows, most, streams.at(Purpose.START, block=3))
-
-
-def _some_rows(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """All rows, or as many as allowed, in increasing order."""
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, most, replace=False))
+    return rows.choose(most, streams.at(Purpose.START, block=3))
 
 
 def choose_start(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.numerics.moments import ROWS, Moments
+from banklearn.numerics.row_keys import RowKeys
 from banklearn.sources.base import RawBlock, Source, SourceError
 
 Array = NDArray[np.float64]
@@ -23,26 +24,33 @@ Rows = tuple[Array, Any, Array | None]
 
 @dataclass(frozen=True)
 class Survey:
-    """Rows with a weight above zero, moments of the inputs, and a summary of the target."""
+    """Rows with a weight above zero, moments of the inputs, a summary of the target, and keys."""
 
-    n_rows: int
     inputs: Moments
     target: Any
     weighted: bool
+    keys: RowKeys
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows."""
+        return self.keys.n_rows
 
     def __add__(self, other: Survey) -> Survey:
         """Of both sets of rows."""
         return Survey(
-            self.n_rows + other.n_rows,
             self.inputs + other.inputs,
             self.target + other.target,
             self.weighted,
+            self.keys + other.keys,
         )
 
 
 def survey_rows(X: Array, y: Any, weight: Array | None, summarise: SummariseTarget) -> Survey:
-    """Sum up rows that were checked."""
-    return Survey(len(X), Moments.of(X, weight), summarise(y, weight), weight is not None)
+    """Sum up rows that were checked; numbers to predict are part of a row's key."""
+    target = summarise(y, weight)
+    numbers = np.asarray(y, dtype=np.float64) if isinstance(target, Moments) else None
+    return Survey(Moments.of(X, weight), target, weight is not None, RowKeys.of(X, numbers))
 
 
 def survey(
