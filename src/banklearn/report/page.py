@@ -138,13 +138,14 @@ def _kernel(summary: dict[str, Any]) -> str:
 def _meaning(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """What the kernel means for each input, in the units of the data."""
     rows = []
+    near = " near the median" if summary["explanation"]["local"] else ""
     for one in summary["explanation"]["inputs"]:
         if one["varies"]:
+            of_kernel = one["length_scale_of"] == "kernel"
+            scale = interval(one["length_scale"]) + (near if of_kernel else "")
             periods = "; ".join(interval(o["period"]) for o in one["oscillations"])
-            cells = (interval(one["length_scale"]), interval(one["half_lag"]), periods or "none")
-            rows.append([one["name"], *cells])
-    near = " (near the median)" if summary["explanation"]["local"] else ""
-    return ["input", f"length scale{near}", f"falls to one half at{near}", "periods"], rows
+            rows.append([one["name"], scale, interval(one["half_lag"]), periods or "none"])
+    return ["input", "length scale", f"kernel falls to one half at{near}", "periods"], rows
 
 
 def _relevance(summary: dict[str, Any]) -> str:
