@@ -177,11 +177,12 @@ def test_compare_puts_all_methods_into_one_table(tmp_path):
     data.write_text("a,b,where\n" + "\n".join(rows))
     result = bank(
         "compare", data, "--target", "where", "--folds", "2", "--frequencies", "8", "--max-time",
-        "3s", "--json",
+        "none", "--json",
     )  # fmt: skip
     found = json.loads(result.stdout)
     assert list(found["methods"]) == ["linear", "boosting", "RKS", "BaNK"]
     assert all(len(each) == 2 for each in found["methods"].values())
+    assert found["unfinished"] == {}
     for name in found["methods"]:
         assert name in result.stderr
     error = {n: np.mean([f["error"] for f in each]) for n, each in found["methods"].items()}

@@ -42,11 +42,11 @@ def make_series(
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(0.0, span, n_samples))
     if drawn:
-        omega = rng.standard_normal(DRAWN) / length_scale
+        omega: Array = rng.standard_normal(DRAWN) / length_scale
         power = np.ones(DRAWN)
     else:
         base = 2.0 * np.pi / span
-        omega = base * np.arange(int(REACH / length_scale / base) + 1)
+        omega = base * np.arange(int(REACH / length_scale / base) + 1, dtype=np.float64)
         power = np.exp(-0.5 * (omega * length_scale) ** 2)
         power[0] *= 0.5  # every other frequency stands for its negative as well
     amplitude = 0.6 * np.sqrt(2.0 * power / power.sum())
