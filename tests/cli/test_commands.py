@@ -66,7 +66,15 @@ def test_fit_writes_a_model_and_a_report_and_says_what_it_did(flats):
     ]
     assert "left out: constant, always 'EUR'" in result.stderr
     assert "Column 'floor': 15 missing values replaced by the training median." in result.stderr
-    assert "<html" in (folder / "flats.html").read_text(encoding="utf-8")
+    page = (folder / "flats.html").read_text(encoding="utf-8")
+    assert "predictions of price miss by" in page
+    for said in (
+        "left out: constant, always &#x27;EUR&#x27;",
+        "15 missing values replaced by the training median",
+        "1 row without a value in &#x27;price&#x27;, the target, not used: line 125.",
+        "flats.csv, SHA-256 ",
+    ):
+        assert said in page, said
     assert not (folder / "flats.bank.checkpoint").exists()
 
 

@@ -260,6 +260,7 @@ def _data(summary: dict[str, Any]) -> str:
             for one in data["inputs"]
         ],
     )
+    values += _columns(summary)
     if _classifies(summary):
         return _table(["", "value"], [*classes.data_rows(summary), *inputs]) + values
     low, high = data["test_range"]
@@ -274,6 +275,15 @@ def _data(summary: dict[str, Any]) -> str:
     return _table(["", "value"], rows) + values
 
 
+def _columns(summary: dict[str, Any]) -> str:
+    """How the columns of a table became inputs, where it was a table."""
+    table = summary.get("table")
+    if table is None:
+        return ""
+    notes = _list(table["notes"]) if table["notes"] else ""
+    return _table(["column of the table", "used as"], table["columns"]) + notes
+
+
 def _reproduce(summary: dict[str, Any]) -> str:
     facts = summary["reproduce"]
     rows = [
@@ -284,6 +294,7 @@ def _reproduce(summary: dict[str, Any]) -> str:
         ["sweeps per chain", ", ".join(map(str, facts["sweeps"]))],
         ["draws kept", str(facts["draws"])],
         ["compared with", facts["baseline"] or "nothing"],
+        *([["table", summary["table"]["file"]]] if "table" in summary else []),
         ["versions", ", ".join(f"{name} {v}" for name, v in facts["versions"].items())],
     ]
     arguments = ",\n".join(f"    {name}={v!r}" for name, v in facts["parameters"].items())
