@@ -1,7 +1,11 @@
 """The estimators in a notebook: beside everything else that scikit-learn offers."""
 
+import inspect
+import warnings
+
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from sklearn import config_context
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.inspection import partial_dependence, permutation_importance
@@ -9,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from banklearn import BankClassifier, BankFeatures, BankRegressor
+from banklearn import BankClassifier, BankFeatures, BankRegressor, viz
 
 SMALL = {"n_frequencies": 8, "n_warmup": 10, "n_draws": 4, "thin": 1, "n_chains": 1}
 
@@ -75,6 +79,80 @@ def test_weights_are_routed_through_pipelines_and_searches():
     np.testing.assert_allclose(steps.predict(X), alone.predict(X))
 
 
+def test_weights_are_routed_in_cross_validation():
+    X, y = data()
+    weight = np.where(np.arange(90) < 60, 1.0, 0.5)
+    with config_context(enable_metadata_routing=True):
+        model = small().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        found = cross_validate(model, X, y, cv=2, params={"sample_weight": weight})
+    assert np.isfinite(found["test_score"]).all()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_features_come_out_as_frames_with_names(library):
+    frames = pytest.importorskip(library)
+    X, y = data()
+    features = BankFeatures(small(), max_draws=2).set_output(transform=library).fit(X, y)
+    Phi = features.transform(X)
+    assert isinstance(Phi, frames.DataFrame)
+    assert list(Phi.columns) == features.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("display", viz.__all__)
+def test_every_plot_is_a_display_as_scikit_learn_s(display):
+    """from_estimator and plot are there, and what plot drew is kept as ax_ and figure_."""
+    kind = getattr(viz, display)
+    if not display.endswith("Display"):
+        pytest.skip(f"{display} is no plot")
+    assert isinstance(inspect.getattr_static(kind, "from_estimator"), classmethod)
+    X, y = data()
+    classes = {"ReliabilityDisplay", "DecisionSurfaceDisplay"}
+    model = small(BankClassifier).fit(X[:, :2], y > 0) if display in classes else small().fit(X, y)
+    rows = {"PredictionIntervalDisplay": (X, y), "ReliabilityDisplay": (X[:, :2], y > 0),
+            "DecisionSurfaceDisplay": (X[:, :2],)}  # fmt: skip
+    shown = kind.from_estimator(model, *rows.get(display, ()))
+    assert shown.figure_ is not None
+    assert shown.ax_ is not None
+    pyplot.close("all")
+
+
+NOTEBOOK = """
+from banklearn import BankRegressor
+import numpy as np
+X = np.linspace(0, 1, 40)[:, None]
+model = BankRegressor(4, n_warmup=5, n_draws=4, thin=1, n_chains=1, random_state=0, verbose=1)
+model.fit(X, np.sin(9 * X[:, 0]))
+""".strip()
+
+
+def test_a_notebook_shows_progress_and_the_model():
+    """In a real one: a kernel of Jupyter runs the cell, and what it displays is looked at."""
+    client = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="there is no kernel for notebooks")
+    import nbformat
+
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the messages between client and kernel
+        client.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    outputs = book.cells[0].outputs
+    (bar,) = [o for o in outputs if o.output_type == "display_data"]  # updated in place
+    assert "chain 0" in bar.data["text/html"]
+    assert "9/9" in bar.data["text/html"]
+    assert "log evidence" in bar.data["text/html"]
+    (result,) = [o for o in outputs if o.output_type == "execute_result"]
+    assert "BankRegressor" in result.data["text/html"]
+
+
+@pytest.mark.parametrize("inference", ["polya-gamma", "laplace-mh"])
+def test_the_progress_of_a_classifier_is_that_of_the_likelihood(inference, capsys):
+    X, y = data()
+    small(BankClassifier, inference=inference, verbose=1).fit(X, y > 0)
+    shown = capsys.readouterr().out
+    assert "log lik." in shown
+    assert "log evidence" not in shown
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_go_through_a_pipeline_with_their_names(library):
     frames = pytest.importorskip(library)
@@ -104,3 +182,30 @@ def test_predictions_take_the_plain_arrays_that_explainers_send():
     model = small(BankClassifier).fit(frames.DataFrame(X, columns=list("abc")), y > 0)
     with pytest.warns(UserWarning, match="feature names"):
         assert model.predict_proba(X[:1]).shape == (1, 2)
+
+
+@pytest.mark.parametrize("kind", [BankRegressor, BankClassifier, BankFeatures])
+@pytest.mark.parametrize("piped", [False, True])
+def test_warnings_point_at_the_line_that_called(kind, piped):
+    """Also through the decorators and pipelines of scikit-learn, which add frames of their own."""
+    X, y = data()
+    y = y > 0 if kind is BankClassifier else y
+    inner = BankRegressor if kind is BankFeatures else kind
+    model = small(inner, n_warmup=5000, max_time=0.05)
+    model = BankFeatures(model) if kind is BankFeatures else model
+    model = make_pipeline(StandardScaler(), model) if piped else model
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    (said,) = [entry for entry in caught if "max_time" in str(entry.message)]
+    assert said.filename == __file__
+
+
+def test_shap_explains_predictions():
+    shap = pytest.importorskip("shap", reason="SHAP is not installed")
+    X, y = data()
+    model = small().fit(X, y)
+    found = shap.KernelExplainer(model.predict, X[:10])(X[:4])
+    total = found.values.sum(axis=1) + found.base_values
+    np.testing.assert_allclose(total, model.predict(X[:4]), atol=1e-6)
+    assert np.abs(found.values).mean(axis=0).argmax() == 1

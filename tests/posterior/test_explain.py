@@ -8,8 +8,10 @@ import pytest
 from scipy.stats import norm
 
 from banklearn import BankRegressor
+from banklearn.datasets.series import make_series
 from banklearn.posterior.explain import KernelExplanation
-from banklearn.posterior.oscillations import density_peaks, spectral_lines
+from banklearn.posterior.lengths import CHANCE, function_length
+from banklearn.posterior.oscillations import Line, density_peaks, spectral_lines
 from banklearn.report import render, summarise
 from fitted import one_input, three_inputs, two_classes
 
@@ -18,31 +20,27 @@ LENGTH_SCALE = 0.25
 
 
 @cache
-def planted(seed: int = 1):
-    """Two periods over a process with an RBF kernel, made of cosines at normal quantiles."""
-    rng = np.random.default_rng(seed)
-    x = np.sort(rng.uniform(0.0, 40.0, 1200))
-    w = norm.ppf((np.arange(400) + 0.5) / 400) / LENGTH_SCALE
-    y = 0.6 * np.sqrt(2 / 400) * np.cos(np.outer(x, w) + rng.uniform(0, 6.28, 400)).sum(axis=1)
-    y += 2.0 * np.sin(2 * np.pi * x / PERIODS[0]) + 1.5 * np.cos(2 * np.pi * x / PERIODS[1])
-    y += 0.12 * rng.standard_normal(len(x))
-    model = BankRegressor(
-        160, n_chains=1, n_warmup=120, n_draws=15, input_scaling="standard", random_state=0
-    )
-    return model.fit(x[:, None], y), x[:, None], y
+def planted(seed: int):
+    """A fit to a planted series; benchmarks/planted_series.py has more of them."""
+    series = make_series(seed, periods=PERIODS, length_scale=LENGTH_SCALE)
+    model = BankRegressor(160, n_chains=1, n_warmup=100, n_draws=15, random_state=0)
+    return model.fit(series.x[:, None], series.y), series.x[:, None], series.y
 
 
-def test_the_report_names_the_planted_periods_and_length_scale():
-    model, X, y = planted()
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_report_names_the_planted_periods_and_length_scale(which):
+    model, X, y = planted(which)
     summary = summarise(model, X[::3], y[::3], names=["years"])
     page = render(summary)
-    found = model.explain(X, names=["years"])["years"]
+    found = model.explain(X, names=["years"], coverage=0.99)["years"]
     periods = sorted((wave.period for wave in found.oscillations), reverse=True)
     assert len(periods) == 2
     for period, truth in zip(periods, PERIODS, strict=True):
         assert period.value == pytest.approx(truth, rel=0.05)
         assert period.low < truth < period.high
+    assert found.length_scale_of == "function"
     assert found.length_scale.value == pytest.approx(LENGTH_SCALE, rel=0.05)
+    assert found.length_scale.low < LENGTH_SCALE < found.length_scale.high
     named = summary["explanation"]
     for sentence in named["words"]:
         assert sentence in page
@@ -50,6 +48,44 @@ def test_the_report_names_the_planted_periods_and_length_scale():
         assert min(abs(wave["period"][0] / truth - 1) for truth in PERIODS) < 0.05
     assert abs(named["inputs"][0]["length_scale"][0] / LENGTH_SCALE - 1) < 0.05
     assert "the function repeats with period" in page
+    assert "the function apart from these periods has length scale 0.2" in page
+
+
+def test_a_made_series_has_the_length_scale_that_was_planted(seed):
+    assert make_series(seed).realised == pytest.approx(LENGTH_SCALE, rel=0.002)
+    drawn = [make_series(100 * seed + k, n_samples=2, drawn=True).realised for k in range(40)]
+    assert np.mean(drawn) == pytest.approx(LENGTH_SCALE, rel=0.04)
+    assert np.std(drawn) / LENGTH_SCALE == pytest.approx(np.sqrt(CHANCE / 160), rel=0.45)
+
+
+def cosines(omega, power, n, length, rng):
+    x = np.linspace(0.0, length, n)
+    phase = rng.uniform(0.0, 2.0 * np.pi, len(omega))
+    return (np.sqrt(2.0 * power) * np.cos(np.outer(x, omega) + phase)).sum(axis=1)
+
+
+@pytest.mark.parametrize("waves", [(), (1.3, 3.7)])
+def test_the_length_of_a_function_is_that_of_its_smooth_part(waves, seed):
+    rng = np.random.default_rng(seed)
+    omega = 2 * np.pi / 40.0 * np.arange(1, 120)
+    smooth = np.exp(-0.5 * (0.25 * omega) ** 2)
+    f = np.stack([cosines(omega, smooth, 2048, 40.0, rng) for _ in range(6)])[:, None]
+    x = np.linspace(0.0, 40.0, 2048)
+    f += 3.0 * x + sum(20.0 * np.sin(w * x) for w in waves)
+    lines = [Line(np.array([w]), 0.1) for w in waves]
+    found = function_length(f, 40.0, lines, 1.645)
+    assert found.value == pytest.approx(0.25, rel=0.03)
+    assert found.low < 0.25 < found.high
+    if waves:
+        assert abs(function_length(f, 40.0, [], 1.645).value / 0.25 - 1) > 0.3
+
+
+def test_a_function_that_hardly_bends_shows_no_length():
+    x = np.linspace(0.0, 1.0, 256)
+    assert function_length(np.sin(6.0 * x)[None, None], 1.0, [], 1.645) is None
+    assert function_length(np.zeros((2, 1, 256)), 1.0, [], 1.645) is None
+    model, X, _ = one_input()
+    assert model.explain(X).inputs[0].length_scale_of == "kernel"
 
 
 def test_lines_are_found_at_their_place_in_every_draw():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -10,6 +9,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
+
+from banklearn.warned import warn_caller
 
 from .chunks import Array
 
@@ -82,11 +83,10 @@ def fit_logistic(
         beta, here = beta - size * step, there
         factor = cho_factor(here.hessian, lower=True, check_finite=False)
     if warn and not converged:
-        warnings.warn(
+        warn_caller(
             f"Newton's method stopped after {max_iter} steps with decrement {decrement:.2g} "
             f"(wanted {tol:.2g}); the classes may be separable, a larger ridge helps.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     log_det_ratio = float(np.log(penalty).sum() - 2.0 * np.log(np.diag(factor[0])).sum())
     return LogisticFit(beta, -here.objective + 0.5 * log_det_ratio, converged)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from banklearn.cli import options as use
 from banklearn.cli.durations import seconds
-from banklearn.cli.rivals import METHODS, make_rival
+from banklearn.cli.rivals import METHODS
 
-#: Share of the time that is kept for predictions and for what takes longer than foreseen.
-RESERVE = 0.1
-#: A fit of BaNK gets at least so many seconds, whatever the others took.
-LEAST = 2.0
-
-Scores = dict[str, list[dict[str, float]]]
+if TYPE_CHECKING:
+    from banklearn.cli.contest import Contest
 
 
 def compare(
@@ -25,8 +21,9 @@ def compare(
     target: Annotated[str, typer.Option(help="The column to predict.")],
     task: use.TaskOption = "auto",
     max_time: Annotated[
-        str, typer.Option(help="Time for the whole comparison: 90s, 5m, 1h, or none.")
-    ] = "5m",
+        str,
+        typer.Option(help="Time for the whole comparison, kept whatever happens: 90s, 1h, none."),
+    ] = "8m",
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     frequencies: Annotated[int, typer.Option(min=1, help="Frequencies of BaNK and RKS.")] = 384,
     drop: use.Drop = None,
@@ -41,42 +38,33 @@ def compare(
 ) -> None:
     """Compare BaNK with a linear model, one RBF kernel and gradient boosting on your table.
 
-    All see the same inputs, encoded anew from the training rows of each fold. The rivals are
-    fitted first; BaNK then shares what is left of the time among the folds.
+    All see the same inputs, encoded anew from the training rows of each fold. The rivals may use
+    40 % of the time, and BaNK the rest, in even shares for the folds. What is not done when its
+    time is up is stopped, left out of the means, and said to be.
 
-    $ bank compare flats.csv --target price --frequencies 32 --folds 2 --max-time 5s
+    $ bank compare flats.csv --target price --frequencies 32 --folds 2 --max-time 20s
     """
     limit = seconds(max_time)
     from banklearn.cli import say
+    from banklearn.cli.contest import MODULES, Clock, run
     from banklearn.cli.prepare import prepare
+    from banklearn.cli.worker import Worker
     from banklearn.tables import PlanOptions
 
     begin = time.monotonic()
     reading = use.read_options(separator, encoding, missing, skip_bad_rows)
-    found = prepare(data, target, task, reading)
-    say.notes(found.notes)
-    say.warn(found.unusable)
-    chosen = PlanOptions(tuple(drop or ()), tuple(text or ()), encode)
-    parts = fold_inputs(found, folds, chosen, seed)
-    results: Scores = {name: [] for name in METHODS}
-    kind = found.target.task
-    with say.console().status("") as status:
-        for name in list(METHODS)[:-1]:
-            for f, part in enumerate(parts):
-                status.update(f"{name}, fold {f + 1} of {folds}")
-                model = make_rival(name, kind, frequencies, seed)
-                results[name].append(_timed(model, part)[0])
-        cut = 0
-        for f, part in enumerate(parts):
-            status.update(f"BaNK, fold {f + 1} of {folds}")
-            share = None
-            if limit is not None:
-                left = limit * (1 - RESERVE) - (time.monotonic() - begin)
-                share = max(left / (folds - f), LEAST)
-            scored, warned = _timed(_bank(kind, frequencies, seed, share), part)
-            cut += any("max_time" in sentence for sentence in warned)
-            results["BaNK"].append(scored)
-    _show(results, kind, target, len(found.y), folds, cut, time.monotonic() - begin, json)
+    with Worker(MODULES) as worker:
+        found = prepare(data, target, task, reading)
+        say.notes(found.notes)
+        say.warn(found.unusable)
+        chosen = PlanOptions(tuple(drop or ()), tuple(text or ()), encode)
+        parts = fold_inputs(found, folds, chosen, seed)
+        kind = found.target.task
+        with say.console().status("") as status:
+            clock = Clock(limit, begin)
+            contest = run(worker, parts, kind, frequencies, seed, clock, status.update)
+    took = time.monotonic() - begin
+    _show(contest, kind, f"{target}: {len(found.y)} rows, {folds} folds", took, json)
     if json:
         say.as_json(
             {
@@ -84,9 +72,10 @@ def compare(
                 "task": kind,
                 "rows": len(found.y),
                 "folds": folds,
-                "ended_early": cut,
-                "seconds": time.monotonic() - begin,
-                "methods": results,
+                "ended_early": contest.ended_early,
+                "unfinished": contest.unfinished,
+                "seconds": took,
+                "methods": contest.results,
                 "unusable": found.unusable,
             }
         )
@@ -117,34 +106,7 @@ def fold_inputs(found: Any, folds: int, chosen: Any, seed: int) -> list[tuple[An
     return parts
 
 
-def _bank(task: str, frequencies: int, seed: int, share: float | None) -> Any:
-    from banklearn.cli.estimator import make
-
-    return make(task, n_frequencies=frequencies, max_time=share, random_state=seed)
-
-
-def _timed(model: Any, part: tuple[Any, ...]) -> tuple[dict[str, float], list[str]]:
-    """Scores on the test rows with the seconds of the fit, and the warnings of the fit."""
-    from banklearn.cli.estimator import fit_caught
-    from banklearn.cli.scoring import scores
-
-    X, y, X_test, y_test = part
-    start = time.monotonic()
-    warned = fit_caught(model, X, y)
-    took = time.monotonic() - start
-    return {**scores(model, X_test, y_test, y), "seconds": took}, warned
-
-
-def _show(
-    results: Scores,
-    task: str,
-    target: str,
-    rows: int,
-    folds: int,
-    cut: int,
-    took: float,
-    piped: bool,
-) -> None:
+def _show(contest: Contest, task: str, title: str, took: float, piped: bool) -> None:
     """The table: mean and standard error over the folds."""
     from banklearn.cli import say
 
@@ -155,22 +117,36 @@ def _show(
         head = {"error": "error", "log_loss": "log loss"}
     main = next(iter(head))
     lines = []
-    for name, each in results.items():
+    for name, each in contest.results.items():
+        done = [fold for fold in each if fold is not None]
         cells = [name]
         for key in head:
-            values = [fold[key] for fold in each if key in fold]
+            values = [fold[key] for fold in done if key in fold]
             cells.append(_mean(values, with_error=key == main) if values else "")
-        better = sum(a[main] < b[main] for a, b in zip(each, results["BaNK"], strict=True))
-        cells.append("" if name == "BaNK" else f"{better} of {folds}")
-        cells.append(f"{np.mean([fold['seconds'] for fold in each]):.1f}")
+        pairs = [
+            (a[main], b[main])
+            for a, b in zip(each, contest.results["BaNK"], strict=True)
+            if a is not None and b is not None
+        ]
+        better = f"{sum(a < b for a, b in pairs)} of {len(pairs)}" if pairs else ""
+        cells.append("" if name == "BaNK" else better)
+        cells.append(f"{np.mean([fold['seconds'] for fold in done]):.1f}" if done else "")
         lines.append(cells)
     columns = ["method", *head.values(), "folds better than BaNK", "seconds a fit"]
     out = say.console() if piped else say.result_console()
-    out.print(say.grid(f"{target}: {rows} rows, {folds} folds", columns, lines))
+    out.print(say.grid(title, columns, lines))
     for name, what in METHODS.items():
         out.print(f"[bold]{name}[/]: {what}.")
-    if cut:
-        out.print(f"The time ended {cut} of {folds} fits of BaNK early; more may improve it.")
+    for name, reasons in contest.unfinished.items():
+        out.print(
+            f"[bold yellow]{name} has no result on {len(reasons)} of {contest.folds} folds[/]: "
+            f"{'; '.join(dict.fromkeys(reasons))}. More time (--max-time) or fewer folds may help."
+        )
+    if contest.ended_early:
+        out.print(
+            f"The time ended {contest.ended_early} of {contest.folds} fits of BaNK early; more "
+            "may improve it."
+        )
     out.print(f"{took:.0f} seconds in all.")
 
 

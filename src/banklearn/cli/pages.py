@@ -27,7 +27,11 @@ def write_report(
     if X_test is None or len(X_test) == 0:
         warnings.append("No rows were kept out of the fit: the report judges it by training rows.")
         X_test, y_test = X, y
+    unused = list(record.unusable)
     if len(X_test) > MOST_ROWS:
+        unused.append(
+            f"The page judges by {MOST_ROWS} of the {len(X_test)} rows at hand, drawn at random."
+        )
         picked = np.random.default_rng(record.seed).permutation(len(X_test))[:MOST_ROWS]
         X_test, y_test = X_test[picked], y_test[picked]
     rival = None
@@ -44,5 +48,11 @@ def write_report(
         title=f"{record.source}: what was learned about {name}",
         target=name,
     )
+    summary["warnings"] += unused
+    summary["table"] = {
+        "file": f"{record.source}, SHA-256 {record.digest}",
+        "columns": [list(row) for row in record.plan.describe()],
+        "notes": record.notes,
+    }
     out.write_text(render(summary), encoding="utf-8")
     return warnings

@@ -22,7 +22,12 @@ def plan(
     seconds: Annotated[float, typer.Option(min=0.5, help="Time for the calibration.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Predict flops, bytes, memory and seconds per sweep from a short calibration here."""
+    """Predict flops, bytes, memory and seconds per sweep from a short calibration here.
+
+    $ bank plan --rows 1000000 --inputs 20 --frequencies 128 --seconds 2
+
+    $ bank plan --rows 20000000 --inputs 16 --frequencies 64 --workers 8 --seconds 1 --json
+    """
     from banklearn.planning import Problem, calibrate, describe
     from banklearn.planning import plan as predict
 

@@ -28,7 +28,22 @@ def reproduce(
     """Run an experiment of the paper and write its table and figures.
 
     What was measured stays in the output folder, so an interrupted run goes on where it stopped,
-    and results of several runs with other sets or methods add up.
+    and results of several runs with other sets or methods add up. BANKLEARN_DATA names the folder
+    of the data sets; those that it lacks are downloaded if --sets names them.
+
+    These only try the machinery; without --budget tiny they measure in earnest:
+
+    $ bank reproduce synthetic --out results --folds 0 --budget tiny
+
+    $ bank reproduce timing --out results --sets waves --methods regression --budget tiny
+
+    $ bank reproduce regression --out results --sets noise --folds 0 --methods rks,bank
+    --budget tiny
+
+    $ bank reproduce classification --out results --sets pima --folds 0 --methods rks,bank
+    --budget tiny
+
+    $ bank reproduce rivals --out results --sets noise --folds 0 --methods trees --budget tiny
     """
     console = Console(stderr=True)
     try:

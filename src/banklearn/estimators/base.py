@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from os import PathLike
@@ -48,6 +47,7 @@ from banklearn.sampler.job import Job
 from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chains
 from banklearn.sampler.start import StartingPoint, scaling_rows, start_rows, starting_state
 from banklearn.sampler.sweep import Model, Tuning
+from banklearn.warned import warn_caller
 
 if TYPE_CHECKING:
     from banklearn.estimators.spreading import Spread
@@ -328,8 +328,9 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         )
         start = self.starting_point_
         shelf = self._resumption.shelf(self, engine, seed)
+        watched_value = "log evidence" if model.likelihood.fixed_weights else "log lik."
         with (
-            Progress(plan, self.n_chains, self.verbose) as progress,
+            Progress(plan, self.n_chains, self.verbose, watched_value) as progress,
             watched(self, self.n_chains, progress) as monitored,
         ):
 
@@ -379,20 +380,18 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         planned = self.n_chains * self.n_draws
         if interrupted:
             sampling = any(len(run.trace) > run.warmup for run in runs)
-            warnings.warn(
+            warn_caller(
                 f"Interrupted: the fit keeps the {kept} of {planned} draws sampled so far."
                 if sampling
                 else "Interrupted during warm-up: the fit keeps the last state of each chain, "
                 "which need not be typical of the posterior.",
                 UserWarning,
-                stacklevel=5,
             )
         elif any(run.cut == "time" for run in runs):
             warmed = min(run.warmup for run in runs)
-            warnings.warn(
+            warn_caller(
                 f"max_time = {self.max_time:g} s ended the fit early: {warmed} of {self.n_warmup} "
                 f"warm-up sweeps and {kept} of {planned} draws were made. More time or fewer "
                 "frequencies would complete it.",
                 ConvergenceWarning,
-                stacklevel=5,
             )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from math import isnan
 from types import TracebackType
 from typing import Any
 
+from banklearn.estimators.notebook import make_bar
 from banklearn.sampler.run import Plan
 from banklearn.sampler.sweep import Info
 
@@ -41,8 +43,10 @@ class Shown:
 class Progress(Shown):
     """A rich progress bar, one line per chain; silent when verbose is 0."""
 
-    def __init__(self, plan: Plan, n_chains: int, verbose: int) -> None:
-        self.verbose, self.plan, self.n_chains = verbose, plan, n_chains
+    def __init__(
+        self, plan: Plan, n_chains: int, verbose: int, quantity: str = "log evidence"
+    ) -> None:
+        self.verbose, self.plan, self.n_chains, self.quantity = verbose, plan, n_chains, quantity
         self._tasks: dict[int, Any] = {}
         self._lock = threading.Lock()
 
@@ -54,9 +58,8 @@ class Progress(Shown):
                 TimeElapsedColumn,
                 TimeRemainingColumn,
             )
-            from rich.progress import Progress as Bar
 
-            self._bar = Bar(
+            self._bar = make_bar(
                 TextColumn("chain {task.fields[chain]}"),
                 BarColumn(bar_width=10),
                 TextColumn("{task.fields[sweep]}/{task.fields[sweeps]}"),
@@ -74,12 +77,12 @@ class Progress(Shown):
         """One sweep of one chain is done."""
         if self._bar is None:
             return
-        value = info.log_likelihood  # the evidence itself, in regression
         accepted = "/".join(
-            f"{100 * share:.0f}" for share in (info.accepted_jumps, info.accepted_local)
+            "-" if isnan(share) else f"{100 * share:.0f}"
+            for share in (info.accepted_jumps, info.accepted_local)
         )
-        name = "log evidence" if value == info.log_evidence else "log lik."
-        report = f"{name} {value:.1f} {accepted}% K {info.K}"
+        # In regression the likelihood to watch is the evidence itself.
+        report = f"{self.quantity} {info.log_likelihood:.1f} {accepted}% K {info.K}"
         with self._lock:
             if chain not in self._tasks:
                 self._tasks[chain] = self._bar.add_task(
@@ -104,9 +107,8 @@ class Reading(Shown):
     def __enter__(self) -> Reading:
         if self.verbose:
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
 
-            self._bar = Bar(
+            self._bar = make_bar(
                 TextColumn("reading"),
                 BarColumn(bar_width=10),
                 TextColumn("{task.completed:.0f} rows"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from banklearn.posterior.scaling import (
     fit_target_scaling,
     target_scaling,
 )
+from banklearn.warned import warn_caller
 
 Array = NDArray[np.float64]
 
@@ -163,11 +163,10 @@ class BankRegressor(RegressorMixin, BankBase):
                 "count): one row says nothing about the spread of the target."
             )
         if high == low:
-            warnings.warn(
+            warn_caller(
                 f"y does not vary, so only the prior of the noise (a0, b0) says how far new values "
                 f"may lie from {low:g}: intervals will be very narrow.",
                 UserWarning,
-                stacklevel=3,
             )
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from banklearn.model.features import Trend
-from banklearn.model.kernel import mixture_kernel, mixture_spectral_density
+from banklearn.model.kernel import mixture_spectral_density
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.functions import draw_weights, evenly, function_at
 from banklearn.posterior.kernel import LearnedKernel
+from banklearn.posterior.lengths import Estimate, function_length, half_lag, kernel_lengths
 from banklearn.posterior.oscillations import Line, density_peaks, spectral_lines
 from banklearn.posterior.scaling import InputScaling
 
@@ -24,16 +25,10 @@ Array = NDArray[np.float64]
 ROWS, DRAWS, SLICES = 256, 24, 8
 #: With many inputs, periods are looked for along the most relevant ones.
 MOST_INPUTS = 12
+#: Along an input with no more values than this, a function is not looked at between them.
+FEWEST_VALUES = 4
 #: A peak of the density this near to a line of the function, relative to it, is the same period.
 SAME = 0.25
-
-
-class Estimate(NamedTuple):
-    """Posterior median of a number, and the ends of its credible interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Oscillation(NamedTuple):
@@ -52,15 +47,18 @@ class Oscillation(NamedTuple):
 class InputExplanation:
     """What was learned about one input.
 
-    length_scale is 1 / sqrt(-k''(0)) along the input, that of the RBF kernel which bends as much
-    at zero, with the frequencies of oscillations left out. half_lag is the distance at which the
-    kernel falls to one half. relevance is the share of the function's variance that goes when
-    this input alone is shuffled (total Sobol index); interactions count for each input in them.
+    length_scale is that of the RBF kernel which bends as much at zero, with oscillations left
+    out; length_scale_of says whether the learned function shows it ("function": the data span at
+    least 20 of them) or the kernel tells ("kernel"), see :mod:`.lengths`. half_lag is the distance
+    at which the kernel falls to one half. relevance is the share of the function's variance that
+    goes when this input alone is shuffled (total Sobol index); interactions count for each input
+    in them.
     """
 
     name: str
     varies: bool
     length_scale: Estimate | None = None
+    length_scale_of: str = ""
     half_lag: Estimate | None = None
     relevance: Estimate | None = None
     oscillations: tuple[Oscillation, ...] = ()
@@ -70,8 +68,9 @@ class InputExplanation:
 class KernelExplanation:
     """Periods, length scales and relevance of every input, with credible intervals.
 
-    Lengths are in the units of the data. For inputs that were transformed, length
-    scales hold near the median of the input (`local` is then True); periods hold everywhere.
+    Lengths are in the units of the data. For inputs that were transformed, lengths of the kernel
+    hold near the median of the input (`local` is then True); periods and lengths of the function
+    hold everywhere.
     """
 
     inputs: tuple[InputExplanation, ...]
@@ -98,6 +97,7 @@ class KernelExplanation:
             {
                 "name": one.name,
                 "varies": one.varies,
+                "length_scale_of": one.length_scale_of,
                 **{
                     key: None if (e := getattr(one, key)) is None else list(e)
                     for key in ("length_scale", "half_lag", "relevance")
@@ -149,17 +149,22 @@ def explain_kernel(
             continue
         i = int(scaling.used[:column].sum())
         unit = float(scaling.unit[i])
+        x = X[:, column]
         lines: list[tuple[Line, str]] = []
-        if column in candidates:
-            lines = find_lines(draws, weights, scaling, trend, X, rows, column, unit)
-        smooth = [smooth_frequencies(d.W[:, i] / unit, lines, X[:, column]) for d in kernel.draws]
-        bend = np.array([np.sqrt(np.mean(w**2)) for w in smooth])
+        shown = None
+        if column in candidates and len(np.unique(x)) > FEWEST_VALUES:
+            f = along(draws, weights, scaling, trend, X, rows, column)
+            lines = find_lines(draws, f, scaling, x, i)
+            if all(of == "function" for _, of in lines):
+                shown = function_length(f, float(np.ptp(x)), [line for line, _ in lines], z)
+        told = kernel_lengths([draw.W[:, i] / unit for draw in kernel.draws], lines, x)
         half = np.array([half_lag(draw, i) for draw in kernel.draws]) * unit
         inputs.append(
             InputExplanation(
                 name,
                 varies=True,
-                length_scale=estimate(1.0 / np.maximum(bend, 1e-12 / unit)),
+                length_scale=shown or estimate(told),
+                length_scale_of="function" if shown else "kernel",
                 half_lag=estimate(half) if np.isfinite(half).all() else None,
                 relevance=estimate(shares[:, i]),
                 oscillations=tuple(
@@ -196,7 +201,7 @@ def relevance(
     return out
 
 
-def find_lines(
+def along(
     draws: Sequence[Draw],
     weights: Sequence[Array],
     scaling: InputScaling,
@@ -204,31 +209,45 @@ def find_lines(
     X: Array,
     rows: Array,
     column: int,
-    unit: float,
-) -> list[tuple[Line, str]]:
-    """Oscillations along one input: of the function, and of the kernel where it has others."""
+) -> Array:
+    """Each draw's function on an even grid over the range of one input, (S, slices * tasks, n).
+
+    The other inputs are those of a few rows; there are enough places for the fastest frequency.
+    """
     low, high = float(X[:, column].min()), float(X[:, column].max())
-    if high <= low or len(np.unique(X[:, column])) <= 4:
-        return []
-    i = int(scaling.used[:column].sum())
-    fastest = max(float(np.quantile(np.abs(draw.W[:, i]), 0.99)) for draw in draws) / unit
+    fastest = _fastest(draws, scaling, int(scaling.used[:column].sum()))
     n = int(np.clip(2 ** np.ceil(np.log2(4.0 * fastest * (high - low) / np.pi + 1)), 256, 4096))
     single = X.shape[1] == 1
     slices = rows[:1] if single else rows[np.linspace(0, len(rows) - 1, SLICES).astype(int)]
     grid = np.repeat(slices, n, axis=0)
     grid[:, column] = np.tile(np.linspace(low, high, n), len(slices))
     Xs = scaling(grid)
-    f = np.stack(
+    return np.stack(
         [
             function_at(draw, beta, Xs, trend).reshape(-1, n)
             for draw, beta in zip(draws, weights, strict=True)
         ]
     )
-    found = [(line, "function") for line in spectral_lines(f, high - low)]
+
+
+def _fastest(draws: Sequence[Draw], scaling: InputScaling, i: int) -> float:
+    """What 99 % of the frequencies along input i do not exceed, per unit of the input."""
+    unit = float(scaling.scale[i] * scaling.spread[i])
+    return max(float(np.quantile(np.abs(draw.W[:, i]), 0.99)) for draw in draws) / unit
+
+
+def find_lines(
+    draws: Sequence[Draw], f: Array, scaling: InputScaling, x: Array, i: int
+) -> list[tuple[Line, str]]:
+    """Oscillations along input i with values x: of the functions f of :func:`along`, and of the
+    kernel where it has others."""
+    length = float(np.ptp(x))
+    found = [(line, "function") for line in spectral_lines(f, length)]
     if scaling.linear:
-        omega = np.linspace(0.0, 1.2 * fastest, 512)
+        unit = float(scaling.scale[i] * scaling.spread[i])
+        omega = np.linspace(0.0, 1.2 * _fastest(draws, scaling, i), 512)
         density = np.stack([_density(draw, i, omega * unit) for draw in draws])
-        for line in density_peaks(omega, density, high - low):
+        for line in density_peaks(omega, density, length):
             near = [abs(np.median(line.frequency) / np.median(o.frequency) - 1) for o, _ in found]
             if min(near, default=1.0) > SAME:
                 found.append((line, "kernel"))
@@ -240,26 +259,3 @@ def _density(draw: Draw, i: int, omega: Array) -> Array:
     return mixture_spectral_density(
         omega[:, None], draw.pi, draw.mu[:, part], draw.Sigma[:, part, part]
     )
-
-
-def smooth_frequencies(w: Array, lines: Sequence[tuple[Line, str]], x: Array) -> Array:
-    """The frequencies that no oscillation owns: those further away than the data can resolve."""
-    keep = np.ones(len(w), dtype=bool)
-    resolution = 2.0 * np.pi / max(float(x.max() - x.min()), np.finfo(float).tiny)
-    for line, of in lines:
-        width = resolution if of == "function" else max(3.0 * line.frequency.std(), resolution)
-        keep &= np.abs(np.abs(w) - np.median(line.frequency)) > width
-    return w[keep] if keep.any() else w
-
-
-def half_lag(draw: Draw, i: int) -> float:
-    """The smallest lag at which the kernel of a draw along input i is 1/2, in model units."""
-    part = slice(i, i + 1)
-    spread = float(np.median(np.abs(draw.W[:, i])))
-    lags = np.geomspace(1e-3, 1e2, 1000) / max(spread, 1e-6)
-    k = mixture_kernel(lags[:, None], draw.pi, draw.mu[:, part], draw.Sigma[:, part, part])
-    below = np.flatnonzero(k <= 0.5)
-    if len(below) == 0 or below[0] == 0:
-        return float("inf") if len(below) == 0 else float(lags[0])
-    j = int(below[0])
-    return float(lags[j - 1] + (k[j - 1] - 0.5) / (k[j - 1] - k[j]) * (lags[j] - lags[j - 1]))

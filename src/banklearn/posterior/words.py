@@ -87,5 +87,6 @@ def _periods(one: InputExplanation) -> list[str]:
 def _length_scale(one: InputExplanation, local: bool) -> str:
     assert one.length_scale is not None
     apart = " apart from these periods" if one.oscillations else ""
-    where = ", near its median" if local else ""
-    return f"Along {one.name} the kernel{apart} has length scale {between(one.length_scale)}{where}"
+    where = ", near its median" if local and one.length_scale_of == "kernel" else ""
+    subject = f"the {one.length_scale_of or 'kernel'}{apart}"
+    return f"Along {one.name} {subject} has length scale {between(one.length_scale)}{where}"

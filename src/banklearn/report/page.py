@@ -138,13 +138,14 @@ def _kernel(summary: dict[str, Any]) -> str:
 def _meaning(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """What the kernel means for each input, in the units of the data."""
     rows = []
+    near = " near the median" if summary["explanation"]["local"] else ""
     for one in summary["explanation"]["inputs"]:
         if one["varies"]:
+            of_kernel = one["length_scale_of"] == "kernel"
+            scale = interval(one["length_scale"]) + (near if of_kernel else "")
             periods = "; ".join(interval(o["period"]) for o in one["oscillations"])
-            cells = (interval(one["length_scale"]), interval(one["half_lag"]), periods or "none")
-            rows.append([one["name"], *cells])
-    near = " (near the median)" if summary["explanation"]["local"] else ""
-    return ["input", f"length scale{near}", f"falls to one half at{near}", "periods"], rows
+            rows.append([one["name"], scale, interval(one["half_lag"]), periods or "none"])
+    return ["input", "length scale", f"kernel falls to one half at{near}", "periods"], rows
 
 
 def _relevance(summary: dict[str, Any]) -> str:
@@ -259,6 +260,7 @@ def _data(summary: dict[str, Any]) -> str:
             for one in data["inputs"]
         ],
     )
+    values += _columns(summary)
     if _classifies(summary):
         return _table(["", "value"], [*classes.data_rows(summary), *inputs]) + values
     low, high = data["test_range"]
@@ -273,6 +275,15 @@ def _data(summary: dict[str, Any]) -> str:
     return _table(["", "value"], rows) + values
 
 
+def _columns(summary: dict[str, Any]) -> str:
+    """How the columns of a table became inputs, where it was a table."""
+    table = summary.get("table")
+    if table is None:
+        return ""
+    notes = _list(table["notes"]) if table["notes"] else ""
+    return _table(["column of the table", "used as"], table["columns"]) + notes
+
+
 def _reproduce(summary: dict[str, Any]) -> str:
     facts = summary["reproduce"]
     rows = [
@@ -283,6 +294,7 @@ def _reproduce(summary: dict[str, Any]) -> str:
         ["sweeps per chain", ", ".join(map(str, facts["sweeps"]))],
         ["draws kept", str(facts["draws"])],
         ["compared with", facts["baseline"] or "nothing"],
+        *([["table", summary["table"]["file"]]] if "table" in summary else []),
         ["versions", ", ".join(f"{name} {v}" for name, v in facts["versions"].items())],
     ]
     arguments = ",\n".join(f"    {name}={v!r}" for name, v in facts["parameters"].items())

@@ -47,11 +47,17 @@ def kernel_sentences(summary: dict[str, Any]) -> list[str]:
     return [_kernel(summary), *summary["explanation"]["words"], _components(summary)]
 
 
+def _target(summary: dict[str, Any]) -> str:
+    """The target's name, in a sentence."""
+    name = str(summary["target"])
+    return "the target" if name == "target" else name
+
+
 def _comparison(summary: dict[str, Any]) -> list[str]:
     (name, own), *others = summary["scores"].items()
     first = (
-        f"On {summary['data']['test_rows']} rows kept out of the fit, predictions of the "
-        f"{summary['target']} miss by {number(own['rmse'])} (root mean square) and explain "
+        f"On {summary['data']['test_rows']} rows kept out of the fit, predictions of "
+        f"{_target(summary)} miss by {number(own['rmse'])} (root mean square) and explain "
         f"{percent(own['r2'])} of its variance."
     )
     if not others:
@@ -88,7 +94,7 @@ def _noise(summary: dict[str, Any]) -> str:
     noise, data = summary["noise_std"], summary["data"]
     return (
         f"The noise is estimated to have a standard deviation of {number(noise['mean'])} "
-        f"({number(noise['low'])} to {number(noise['high'])}), where the {summary['target']} "
+        f"({number(noise['low'])} to {number(noise['high'])}), where {_target(summary)} "
         f"itself has {number(data['training_std'])}."
     )
 
