@@ -156,6 +156,13 @@ def test_timing_fits_slopes(tmp_path, small_sets):
     assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
 
 
+@pytest.mark.needs_data
+def test_timing_reports_errors_on_real_sets(tmp_path):
+    records = experiment("timing")(options(tmp_path, sets=("bike",)))
+    assert all(0.0 < r["error"] < 10.0 for r in records)
+    assert {r["N"] for r in records if r["axis"] == "N"} == {20, 40, 80, 160, 320}
+
+
 def test_synthetic_draws_its_figure(tmp_path):
     records = experiment("synthetic")(options(tmp_path, sets=("paper",), folds=(0,)))
     assert len(records[0]["curves"]["mean"]) == 161
