@@ -25,7 +25,7 @@ from banklearn.experiments.methods import METHODS
 from banklearn.experiments.one_fold import compile_first
 from banklearn.experiments.options import Options
 from banklearn.experiments.paper import TIMING_FREQUENCIES
-from banklearn.experiments.pool import run_cells
+from banklearn.experiments.pool import measure_all
 from banklearn.experiments.results import merge, read_results, write_results
 from banklearn.experiments.timing_summary import write_timing
 
@@ -178,7 +178,7 @@ def run(options: Options) -> list[Record]:
     """
     points = plan(options)
     cells = [cell for _, cell in points]
-    outcome = run_cells(cells, options.cells, options.jobs, options.cores_per_job, options.quiet)
+    outcome = measure_all(cells, options)
     path = options.out / "timing.parquet"
     new = [
         {**outcome.records[cell.key], "axis": axis}
