@@ -19,7 +19,7 @@ from banklearn.experiments.results import read_results
 typer = pytest.importorskip("typer")
 
 #: What differs from run to run.
-TIMES = ("seconds", "seconds_to_score", "seconds per sweep")
+TIMES = ("seconds", "processor_seconds", "seconds_to_score", "seconds per sweep")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from banklearn.experiments.results import read_results, write_results
 from banklearn.experiments.scores import pack
+from banklearn.experiments.tables import seconds_of
 
 
 @pytest.fixture
@@ -76,3 +77,9 @@ def test_cells_from_elsewhere_join_the_results(script, tmp_path):
     assert {r["method"] for r in read_results(tmp_path / "rivals.parquet")} == {"bank", "trees"}
     with pytest.raises(SystemExit, match="holds no records"):
         collect.main([str(tmp_path / "docs"), "--results", str(tmp_path)])
+
+
+def test_seconds_on_one_core_are_those_of_the_processor():
+    assert seconds_of({"seconds": 9.0, "processor_seconds": 3.0, "cores": 1}) == 3.0
+    assert seconds_of({"seconds": 9.0, "processor_seconds": 16.0, "cores": 2}) == 9.0
+    assert seconds_of({"seconds": 9.0, "cores": 1}) == 9.0

@@ -65,7 +65,8 @@ def entries(records: Sequence[Record]) -> list[Entry]:
         marks = marks_of(here)
         for method in [m for m in METHODS if m in marks]:
             rows = [r for r in here if r["method"] == method]
-            values = {f: np.array([r[f] for r in rows if f in r], dtype=float) for f in FIELDS}
+            timed = [{**r, "seconds": seconds_of(r)} for r in rows]
+            values = {f: np.array([r[f] for r in timed if f in r], dtype=float) for f in FIELDS}
             values = {f: v for f, v in values.items() if len(v)}
             means = {f: float(v.mean()) for f, v in values.items()}
             if np.isfinite(pooled := pooled_error(rows)):
@@ -96,6 +97,12 @@ def marks_of(records: Sequence[Record]) -> dict[str, Mark]:
         for m in methods
     }
     return mcnemar_marks(right)
+
+
+def seconds_of(record: Record) -> float:
+    """Seconds of a fit; of processor time where it had one core, which others may have used too."""
+    alone = record.get("cores") == 1 and "processor_seconds" in record
+    return float(record["processor_seconds" if alone else "seconds"])
 
 
 def reductions(notes: Sequence[str]) -> tuple[str, ...]:
