@@ -8,8 +8,17 @@ import pytest
 from banklearn import BankClassifier, BankRegressor, load_model
 from banklearn.baselines import RKSRegressor
 from banklearn.experiments import small_models
-from banklearn.experiments.predictions import read_predictions, row_predictions, writer
-from banklearn.experiments.scores import classification_scores, regression_scores
+from banklearn.experiments.predictions import (
+    class_rows,
+    read_predictions,
+    regression_rows,
+    writer,
+)
+from banklearn.experiments.scores import (
+    classification_scores,
+    probability_scores,
+    regression_scores,
+)
 
 SMALL = {"n_frequencies": 16, "n_warmup": 5, "n_draws": 6, "thin": 1, "random_state": 0}
 
@@ -27,14 +36,14 @@ def regressor(rows):
     return BankRegressor(**SMALL).fit(X[:80], y[:80])
 
 
-def kept(model, X, y, path):
-    writer({"y": y, **row_predictions(model, X, y)})(path)
+def kept(path, **arrays):
+    writer(arrays)(path)
     return read_predictions(path)
 
 
 def test_a_regression_can_be_scored_from_its_file(rows, regressor, tmp_path):
     X, y = rows[0][80:], rows[1][80:]
-    found = kept(regressor, X, y, tmp_path / "a.npz")
+    found = kept(tmp_path / "a.npz", y=y, **regression_rows(regressor, X, y))
     scores = regression_scores(regressor, X, y)
     assert np.mean((found["mean"] - found["y"]) ** 2) == pytest.approx(scores["error"])
     assert -found["log_density"].mean() == pytest.approx(scores["nlpd"])
@@ -48,17 +57,20 @@ def test_a_regression_can_be_scored_from_its_file(rows, regressor, tmp_path):
 def test_rivals_keep_what_they_have(rows, tmp_path):
     X, y = rows
     model = RKSRegressor(n_frequencies=16, random_state=0).fit(X[:80], y[:80])
-    found = kept(model, X[80:], y[80:], tmp_path / "a.npz")
-    assert set(found) == {"y", "mean", "std"}
+    found = kept(tmp_path / "a.npz", **regression_rows(model, X[80:], y[80:]))
+    assert set(found) == {"mean", "std"}
 
 
 def test_a_classification_can_be_scored_from_its_file(rows, tmp_path):
     X, y = rows[0], np.digitize(rows[1], [49.0, 51.0])
     model = BankClassifier(**SMALL).fit(X[:80], y[:80])
-    found = kept(model, X[80:], y[80:], tmp_path / "a.npz")
-    best = found["classes"][found["probabilities"].argmax(axis=1)]
-    error = classification_scores(model, X[80:], y[80:])["error"]
-    assert np.mean(best != found["y"]) == pytest.approx(error)
+    p = model.predict_proba(X[80:])
+    found = kept(tmp_path / "a.npz", y=y[80:], **class_rows(p, model.classes_))
+    again = probability_scores(found["probabilities"], found["classes"], found["y"])
+    scores = classification_scores(model, X[80:], y[80:])
+    assert again["error"] == scores["error"]
+    assert again["nlpd"] == pytest.approx(scores["nlpd"], rel=1e-5)
+    assert again["ece"] == pytest.approx(scores["ece"], rel=1e-5)
 
 
 def test_small_models_hold_draws_of_all_chains(rows, regressor, tmp_path):
