@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from banklearn.experiments.comparison import bullets, run_on
+from banklearn.experiments.comparison import FOLDS, bullets, run_on
 from banklearn.experiments.figures import drawable, error_figure, save
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.paper import (
@@ -65,12 +65,12 @@ def page(results: Path, docs: Path | None) -> str:
         parts += [f"## Table {number}: {task}"]
         parts += comparison(results, task, task, docs)
         parts += [missing(read_results(results / f"{task}.parquet"), order, of_paper)]
-    parts += earlier(results)
     beyond = read_results(results / "rivals.parquet")
     if beyond:
         parts += ["## Beyond the paper", "The same folds with other libraries' methods."]
         for task in ("regression", "classification"):
-            parts += comparison(results, "rivals", task, docs)
+            if lines := comparison(results, "rivals", task, docs):
+                parts += [f"### {task.capitalize()}", *lines]
     parts += timing(results, docs)
     parts += synthetic(results, docs)
     parts += [prose("departures")]
@@ -98,29 +98,23 @@ def comparison(results: Path, name: str, task: str, docs: Path | None) -> list[s
 
 
 def missing(records: Sequence[dict[str, Any]], methods: Sequence[str], paper: Any) -> str:
-    """The cells of the paper's table that have no measurement, in a sentence."""
-    have = {(r["set"], r["method"]) for r in records}
-    absent = {m: [s for s in paper if (s, m) not in have] for m in methods}
-    lines = [
-        f"{METHODS[m].title}: {'all sets' if len(sets) == len(paper) else ', '.join(sets)}"
-        for m, sets in absent.items()
-        if sets
-    ]
+    """The cells of the paper's table whose folds have not all been measured, in sentences."""
+    here = [s for s in paper if any(r["set"] == s for r in records)]
+    elsewhere = [s for s in paper if s not in here]
+    lines = []
+    for method in methods:
+        folds = {s: sum((r["set"], r["method"]) == (s, method) for r in records) for s in here}
+        absent = [
+            s if count == 0 else f"{s} ({len(FOLDS) - count} of {len(FOLDS)} folds)"
+            for s, count in folds.items()
+            if count < len(FOLDS)
+        ]
+        if absent:
+            every = not any(folds.values())
+            lines.append(f"{METHODS[method].title}: {'all sets' if every else ', '.join(absent)}")
+    if elsewhere:
+        lines.append(f"the paper's {', '.join(elsewhere)}: no method, for want of the data")
     return "Not measured yet:\n\n" + bullets(lines) if lines else ""
-
-
-def earlier(results: Path) -> list[str]:
-    """The table of `make accuracy`, as long as BaNK has no cells in the tables above."""
-    records = read_results(results / "regression.parquet")
-    accuracy = results.parent / "accuracy.md"
-    if any(r["method"] == "bank" for r in records) or not accuracy.exists():
-        return []
-    return [
-        "## BaNK so far",
-        "`make accuracy`, the first two folds of sets with more than 2000 rows. The columns at the "
-        "right say on how many cores, how long, and what the time limit cut.",
-        accuracy.read_text(encoding="utf-8").strip(),
-    ]
 
 
 def timing(results: Path, docs: Path | None) -> list[str]:

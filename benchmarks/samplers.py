@@ -4,58 +4,47 @@ Runs alternate between the samplers, so that a busy machine is busy for both. Ea
 then samples for the given number of seconds; what counts is the log likelihood of the training
 labels and the latent function at ten test rows. Only the time of sampling is counted.
 
-    python benchmarks/samplers.py [--sets pima,eeg,susy] [--seconds 60] [--repeats 2]
+    python benchmarks/samplers.py [--sets pima,eeg,susy] [--seconds 55] [--repeats 2] [--jobs 3]
+
+A set takes 4 x seconds x repeats and a little more, on one core; with --jobs 3 the three sets
+run at the same time, each in a process with a core of its own, in which its samplers take turns:
+8 minutes. What was measured is kept in --work and not measured again; the table is made from that.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import platform
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from banklearn import BankClassifier
+from banklearn.datasets import load
 from banklearn.engines.memory import MemoryEngine
+from banklearn.experiments.cells import Cell, Record
+from banklearn.experiments.pool import run_cells
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import feature_rows
 from banklearn.numerics.streams import Streams
-from banklearn.numerics.threads import limited_to
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
 from banklearn.sampler import joint_move, sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.start import starting_state
 from banklearn.sampler.sweep import Model, Tuning, adapt
 
-RESULT = Path(__file__).parent / "results" / "samplers.md"
+HERE = Path(__file__).parent
+RESULT = HERE / "results" / "samplers.md"
 KERNELS = {"polya-gamma": sweep, "laplace-mh": joint_move}
 PROBES = 10
 
 
-def read(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs and labels 0 and 1 of a set."""
-    try:
-        from banklearn.datasets import load
-    except ImportError:
-        folder = os.environ.get("BANKLEARN_DATA")
-        if not folder:
-            raise SystemExit("Set BANKLEARN_DATA to the folder of the data sets.") from None
-        table = pq.read_table(Path(folder) / f"{name}.parquet")
-        names = [column for column in table.column_names if column not in ("y", "y2", "y7")]
-        X = np.column_stack([table[column].to_numpy() for column in names]).astype(float)
-        return X, np.asarray(table["y"].to_numpy())
-    data: Any = load(name)
-    X, y = (data.X, data.y) if hasattr(data, "X") else data[:2]
-    return np.asarray(X, dtype=float), np.asarray(y)
-
-
 def prepare(name: str, M: int) -> tuple[MemoryEngine, Model, Any, np.ndarray]:
     """Engine, model and start as the classifier would choose them, and the probe rows."""
-    X, y = read(name)
+    data = load(name)
+    X, y = data.X, data.y
     order = np.random.default_rng(0).permutation(len(y))
     test, train = order[::5], np.setdiff1d(order, order[::5])
     labels = np.unique(y)
@@ -101,8 +90,8 @@ class Run:
             self.time += time.perf_counter() - begin
 
 
-def compare(name: str, M: int, seconds: float, repeats: int) -> list[dict[str, Any]]:
-    """Rows of the table for one set."""
+def compare(name: str, M: int, seconds: float, repeats: int) -> dict[str, Any]:
+    """Rows of the table for one set, as the record of a cell."""
     engine, model, start, probes = prepare(name, M)
     runs = {
         (label, c): Run(kernel, engine, model, start, M, c)
@@ -119,7 +108,7 @@ def compare(name: str, M: int, seconds: float, repeats: int) -> list[dict[str, A
         mine = [run for (which, _), run in runs.items() if which == label]
         draws = min(len(run.values) for run in mine)
         if draws < 8:
-            raise SystemExit(f"{name}, {label}: only {draws} sweeps in {seconds:g} s. Give more.")
+            raise ValueError(f"{name}, {label}: only {draws} sweeps in {seconds:g} s. Give more.")
         values = np.array([run.values[-draws:] for run in mine])
         time_per_sweep = sum(run.time for run in mine) / sum(len(run.values) for run in mine)
         spent = time_per_sweep * draws * len(mine)
@@ -138,17 +127,23 @@ def compare(name: str, M: int, seconds: float, repeats: int) -> list[dict[str, A
                 "mean": float(values[:, :, 0].mean()),
             }
         )
-    return out
+    return {"lines": out}
 
 
-def table(rows: list[dict[str, Any]], M: int, seconds: float, repeats: int) -> str:
+def cell(name: str, M: int, seconds: float, repeats: int) -> Cell:
+    """The measurement of one set."""
+    arguments = {"name": name, "M": M, "seconds": seconds, "repeats": repeats}
+    return Cell(f"samplers-{name}", "samplers:compare", arguments, at_most=4.0 * seconds * repeats)
+
+
+def table(records: list[Record], M: int, seconds: float, repeats: int) -> str:
     """The comparison in Markdown."""
     lines = [
         "| set | rows | sampler | ms per sweep | ESS/s, log likelihood | ESS/s, probes (median) "
         "| ESS/s, probes (least) | largest R-hat | mean log likelihood |",
         "|---|---:|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for r in rows:
+    for r in [line for record in records for line in record["lines"]]:
         lines.append(
             f"| {r['set']} | {r['rows']} | {r['sampler']} | {r['ms']:.3g} "
             f"| {r['likelihood']:.3g} | {r['probes']:.3g} | {r['worst']:.3g} "
@@ -157,29 +152,42 @@ def table(rows: list[dict[str, Any]], M: int, seconds: float, repeats: int) -> s
     lines += [
         "",
         f"M = {M}, {repeats} chains per sampler, {seconds:g} s of warm-up and {seconds:g} s of "
-        f"sampling per chain, samplers in turn on one core ({platform.machine()}). Effective "
+        f"sampling per chain, samplers in turn on one core ({processors(records)}). Effective "
         "samples are those of all chains, divided by the time they took; where R-hat is far from 1 "
         "the chains have not met, and the figures are upper bounds.",
     ]
     return "\n".join(lines) + "\n"
 
 
+def processors(records: list[Record]) -> str:
+    """The processors on which the records were made."""
+    return ", ".join(sorted({str(record["cpu"]) for record in records}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", default="pima,eeg,susy")
-    parser.add_argument("--seconds", type=float, default=60.0, help="per chain and phase")
+    parser.add_argument("--seconds", type=float, default=55.0, help="per chain and phase")
     parser.add_argument("--repeats", type=int, default=2, help="chains per sampler")
     parser.add_argument("--frequencies", type=int, default=384)
+    parser.add_argument("--jobs", type=int, default=1, help="sets measured at the same time")
+    parser.add_argument("--within", type=float, help="seconds within which to end")
+    parser.add_argument("--work", type=Path, default=HERE / ".cache" / "samplers")
     parser.add_argument("--out", type=Path, default=RESULT)
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    with limited_to(1):
-        for name in options.sets.split(","):
-            rows += compare(name, options.frequencies, options.seconds, options.repeats)
-            text = table(rows, options.frequencies, options.seconds, options.repeats)
-            options.out.parent.mkdir(parents=True, exist_ok=True)
-            options.out.write_text(text, encoding="utf-8")
-    print(text)
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the sets too
+    how = (options.frequencies, options.seconds, options.repeats)
+    cells = [cell(name, *how) for name in options.sets.split(",")]
+    outcome = run_cells(cells, options.work, options.jobs, 1, within=options.within)
+    records = [outcome.records[c.key] for c in cells if c.key in outcome.records]
+    if records:
+        text = table(records, *how)
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(text, encoding="utf-8")
+        print(text)
+    absent = [c.label for c in cells if c.key not in outcome.records]
+    if absent:
+        raise SystemExit(f"Not measured: {', '.join(absent)}. The same command tries them again.")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 RUNNERS = "experiment_cells"
@@ -22,3 +23,12 @@ def where(x: int) -> dict[str, Any]:
 
 def crash(x: int) -> dict[str, Any]:
     os._exit(7)
+
+
+def attach(text: str) -> dict[str, Any]:
+    return {"value": 1, "files": {".txt": lambda path: path.write_text(text)}}
+
+
+def nap(seconds: float) -> dict[str, Any]:
+    time.sleep(seconds)
+    return {"value": 1}

@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from banklearn.baselines import AlaCarteRegressor, rbf_evidence_search
+from banklearn.baselines import AlaCarteRegressor
 from banklearn.baselines.chunks import gram, weighted_features
 from banklearn.baselines.climb import climb
 from banklearn.baselines.fastfood import make_fastfood_start
@@ -122,30 +122,34 @@ def test_features_approximate_the_kernel_of_the_mixture():
 
 
 def test_a_restart_recovers_the_synthetic_kernel(seed):
-    """Section 4.1's kernel, seen through one function: closer than any RBF kernel can come.
+    """Section 4.1's kernel, to within half the error of the best RBF kernel in hindsight.
 
-    Even the spectrum of the function itself is off by about 0.1 (greatest difference), because
-    its weights are random; the RBF kernels compete with the best bandwidth in hindsight.
+    The spectrum of a single function is far from its law, because its weights are random; so the
+    likelihood is that of forty functions, each seen at 120 points.
     """
-    problem = make_synthetic(5, random_state=seed)
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-60.0, 60.0, (1500, 1))
-    y = weighted_features(X, problem.W) @ problem.beta + 0.5 * rng.standard_normal(1500)
-    rbf = rbf_evidence_search(X, y, [0.3, 0.6, 1.2], n_frequencies=200, random_state=0)
-    beta = ridge_posterior(gram(X, y[:, None], rbf.W), rbf.lam, 0.01, 1e-6).mu_n
+    problems = [
+        make_synthetic(120, scale_x=8.0, noise=0.3, random_state=1000 * seed + i) for i in range(40)
+    ]
+
+    def objective(start, theta):
+        parts = [start.objective(p.X, p.y, 200, theta) for p in problems]
+        return sum(value for value, _ in parts), sum(gradient for _, gradient in parts)
+
+    W = 2.0 * np.random.default_rng(seed).standard_normal((60, 1))
+    ridges = [ridge_posterior(gram(p.X, p.y[:, None], W), 0.01, 0.01, 1e-6) for p in problems]
+    energy = np.sum([r.mu_n[0::2] ** 2 + r.mu_n[1::2] ** 2 for r in ridges], axis=0)
     t = np.linspace(0.0, 6.0, 61)
     truth = synthetic_kernel(t)
     errors = []
     for restart in range(4):
-        start_rng = np.random.default_rng(restart)
-        mixture = energy_mixture(2, rbf.W, beta[0::2] ** 2 + beta[1::2] ** 2, start_rng)
-        start = make_mixture_start(200, mixture, "diagonal", start_rng)
-        found = climb(partial(start.objective, X, y, 2000), start.theta, 50, None, start.limits())
+        rng = np.random.default_rng(restart)
+        start = make_mixture_start(60, energy_mixture(2, W, energy, rng), "diagonal", rng)
+        found = climb(partial(objective, start), start.theta, 120, None, start.limits())
         kernel = start.parameters(found.theta).kernel(t[:, None])
         errors.append(np.sqrt(np.mean((kernel / kernel[0] - truth) ** 2)))
     scales = np.linspace(0.2, 4.0, 77)[:, None]
     of_rbf = np.sqrt(np.mean((np.exp(-0.5 * (t / scales) ** 2) - truth) ** 2, axis=1)).min()
-    assert min(errors) < of_rbf
+    assert min(errors) < 0.5 * of_rbf
 
 
 def test_it_learns_what_one_bandwidth_cannot():

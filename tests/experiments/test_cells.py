@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 import pytest
 
@@ -32,6 +33,42 @@ def test_arguments_make_the_identity_and_notes_do_not(tmp_path):
     noted = Cell("test-double", f"{RUNNERS}:double", {"x": 3}, note="reduced", cost=9.0)
     assert noted.key == cell(x=3).key != cell(x=4).key
     assert compute(noted, tmp_path)["reduced"] == "reduced"
+
+
+def test_files_are_kept_where_they_are_asked_for(tmp_path):
+    asked = Cell("test-attach", f"{RUNNERS}:attach", {"text": "rows"}, keep=(".txt", ".none"))
+    record = compute(asked, tmp_path)
+    assert "files" not in record
+    assert asked.path(tmp_path).with_suffix(".txt").read_text() == "rows"
+    plain = Cell("test-attach", f"{RUNNERS}:attach", {"text": "other"})
+    compute(plain, tmp_path)
+    assert not plain.path(tmp_path).with_suffix(".txt").exists()
+
+
+def test_a_record_never_lies_there_without_its_files(tmp_path):
+    broken = Cell("test-attach", f"{RUNNERS}:attach", {"text": None}, keep=(".txt",))
+    outcome = run_cells([broken], tmp_path, quiet=True)
+    assert broken.key in outcome.failures
+    assert read(broken, tmp_path) is None
+
+
+def test_what_cannot_end_in_time_is_left_for_the_next_run(tmp_path, monkeypatch):
+    """A cell that would take too long is not begun, one that runs too long is given up, and a
+    shorter one is taken in the meantime; the next run with more time makes the rest."""
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(os.path.dirname(__file__)))
+    monkeypatch.setattr("banklearn.experiments.pool.MARGIN", 0.0)
+    long = Cell("test-double", f"{RUNNERS}:double", {"x": 1}, cost=9.0, at_most=500.0)
+    short = Cell("test-double", f"{RUNNERS}:double", {"x": 2}, cost=5.0, at_most=1.0)
+    slow = Cell("test-nap", f"{RUNNERS}:nap", {"seconds": 60.0}, cost=1.0)
+    begin = time.monotonic()
+    first = run_cells([slow, short, long], tmp_path, cores_per_job=1, quiet=True, within=12.0)
+    assert time.monotonic() - begin < 50.0
+    assert list(first.records) == [short.key]
+    assert not first.failures
+    assert {cell.key for cell in first.left} == {long.key, slow.key}
+    second = run_cells([short, long], tmp_path, quiet=True)
+    assert set(second.records) == {short.key, long.key}
+    assert second.left == []
 
 
 def test_a_failure_is_told_and_stops_nothing(tmp_path):

@@ -19,7 +19,7 @@ from banklearn.experiments.results import read_results
 typer = pytest.importorskip("typer")
 
 #: What differs from run to run.
-TIMES = ("seconds", "seconds_to_score")
+TIMES = ("seconds", "processor_seconds", "seconds_to_score", "seconds per sweep")
 
 
 @pytest.fixture
@@ -67,6 +67,32 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_numbers(tmp_path, small_set
     assert without_times(again) == without_times(whole)
     assert {p: p.read_bytes() for p in kept} == kept
     assert without_times(read_results(out / "regression.parquet")) == without_times(whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("synthetic", {"sets": ("paper",), "folds": (0, 1)}),
+        ("regression", {"sets": ("noise",), "folds": (0, 1)}),
+        ("classification", {"sets": ("pima",), "folds": (0, 1)}),
+        ("timing", {"sets": ("waves",)}),
+        ("rivals", {"sets": ("noise", "pima"), "methods": ("trees", "gp"), "folds": (0, 1)}),
+    ],
+)
+def test_every_experiment_goes_on_and_ends_with_the_same_numbers(
+    name, changes, tmp_path, small_sets
+):
+    """As if it had been stopped half way: half of its cells are there, and no results."""
+    whole = experiment(name)(options(tmp_path, **changes))
+    cells = sorted((tmp_path / "cells").glob("*.json"))
+    for path in (*cells[::2], tmp_path / f"{name}.parquet"):
+        path.unlink()
+    kept = {path: path.read_bytes() for path in cells[1::2]}
+    again = experiment(name)(options(tmp_path, **changes))
+    assert kept
+    assert without_times(again) == without_times(whole)
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert sorted((tmp_path / "cells").glob("*.json")) == cells
 
 
 def test_tables_and_figures_are_written_and_methods_add_up(tmp_path, small_sets):
@@ -128,6 +154,13 @@ def test_timing_fits_slopes(tmp_path, small_sets):
     from banklearn.experiments.timing_summary import slope
 
     assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
+
+
+@pytest.mark.needs_data
+def test_timing_reports_errors_on_real_sets(tmp_path):
+    records = experiment("timing")(options(tmp_path, sets=("bike",)))
+    assert all(0.0 < r["error"] < 10.0 for r in records)
+    assert {r["N"] for r in records if r["axis"] == "N"} == {20, 40, 80, 160, 320}
 
 
 def test_synthetic_draws_its_figure(tmp_path):

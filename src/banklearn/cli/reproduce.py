@@ -23,6 +23,12 @@ def reproduce(
     ] = "protocol",
     jobs: Annotated[int, typer.Option(help="cells measured at the same time")] = 1,
     cores_per_job: Annotated[int, typer.Option(help="cores of each of them")] = 2,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            help="seconds for each experiment; what is left goes on with the same command"
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
 ) -> None:
     """Run an experiment of the paper and write its table and figures.
@@ -56,6 +62,7 @@ def reproduce(
             jobs=jobs,
             cores_per_job=cores_per_job,
             quiet=quiet,
+            within=within,
         )
         for each in EXPERIMENTS if name == "all" else (name,):
             experiment(each)(options)

@@ -15,7 +15,7 @@ from banklearn.experiments.figures import drawable, error_figure, save
 from banklearn.experiments.methods import METHODS, check_methods
 from banklearn.experiments.one_fold import make_cell
 from banklearn.experiments.options import Options
-from banklearn.experiments.pool import run_cells
+from banklearn.experiments.pool import measure_all
 from banklearn.experiments.results import merge, read_results, write_results
 from banklearn.experiments.tables import details, entries, paper_like
 from banklearn.experiments.verdicts import legend, losses, rivals_against_paper
@@ -89,11 +89,10 @@ def compare(name: str, title: str, tasks: Sequence[Task], options: Options) -> l
     """Measure, add to the results in the output folder, and write table and figure again."""
     folds = options.folds or FOLDS
     made = plan(tasks, options.sets, folds, options.methods, options.budget, options.cells)
-    outcome = run_cells(
-        made.cells, options.cells, options.jobs, options.cores_per_job, options.quiet
-    )
+    outcome = measure_all(made.cells, options)
     failed = [c.label for c in made.cells if c.key in outcome.failures]
     made.notes += [f"{label} failed; the same command tries it again." for label in failed]
+    made.notes += [f"{c.label} was left for want of time." for c in outcome.left]
     path = options.out / f"{name}.parquet"
     new = [outcome.records[c.key] for c in made.cells if c.key in outcome.records]
     records = merge(read_results(path), new, IDENTITY)

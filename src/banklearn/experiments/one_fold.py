@@ -16,7 +16,7 @@ from banklearn.datasets.names import Task, find_spec
 from banklearn.experiments import predictions, small_models
 from banklearn.experiments.cells import Cell, parameters_of
 from banklearn.experiments.methods import METHODS
-from banklearn.experiments.scores import classification_scores, regression_scores
+from banklearn.experiments.scores import probability_scores, regression_scores
 
 RUNNER = "banklearn.experiments.one_fold:measure"
 
@@ -66,17 +66,21 @@ def measure(name: str, fold: int, method: str, settings: dict[str, Any]) -> dict
     train, test = folds(len(y))[fold]
     model = METHODS[method].make(data.task, settings)
     compile_first(method, data.task)
-    begin = time.perf_counter()
+    begin, begin_busy = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the record tells what was cut
         model.fit(data.X[train], y[train])
-    seconds = time.perf_counter() - begin
-    score = regression_scores if data.task == "regression" else classification_scores
+    seconds, busy = time.perf_counter() - begin, time.process_time() - begin_busy
     begin = time.perf_counter()
-    scores = score(model, data.X[test], y[test])
+    if data.task == "regression":
+        scores = regression_scores(model, data.X[test], y[test])
+        rows = predictions.regression_rows(model, data.X[test], y[test])
+    else:
+        p = np.asarray(model.predict_proba(data.X[test]))
+        scores = probability_scores(p, model.classes_, y[test])
+        rows = predictions.class_rows(p, model.classes_)
     seconds_to_score = time.perf_counter() - begin
-    rows = {"test": test, "y": y[test], **predictions.row_predictions(model, data.X[test], y[test])}
-    files = {predictions.ENDING: predictions.writer(rows)}
+    files = {predictions.ENDING: predictions.writer({"test": test, "y": y[test], **rows})}
     if hasattr(model, "draws_"):
         files[small_models.ENDING] = small_models.writer(model)
     return {
@@ -87,6 +91,7 @@ def measure(name: str, fold: int, method: str, settings: dict[str, Any]) -> dict
         "settings": settings,
         "seed": settings.get("random_state"),
         "seconds": seconds,
+        "processor_seconds": busy,
         "seconds_to_score": seconds_to_score,
         **scores,
         **chain_facts(model),

@@ -13,7 +13,8 @@ class Options:
     """Where to write and how much to do.
 
     Empty ``sets``, ``folds`` and ``methods`` mean what the experiment takes by default. ``jobs``
-    cells are measured at a time, each on ``cores_per_job`` cores.
+    cells are measured at a time, each on ``cores_per_job`` cores. What does not end ``within`` so
+    many seconds is left for the next run.
     """
 
     out: Path
@@ -24,6 +25,7 @@ class Options:
     jobs: int = 1
     cores_per_job: int = 2
     quiet: bool = False
+    within: float | None = None
 
     @property
     def cells(self) -> Path:

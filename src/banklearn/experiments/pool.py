@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from banklearn.experiments.cells import Cell, Record, compute, read
+from banklearn.experiments.options import Options
 from banklearn.experiments.progress import Progress
 from banklearn.numerics.threads import available_cores, limited_to
 
@@ -87,6 +88,13 @@ def run_cells(
     seen = outcome.records.keys() | outcome.failures.keys()
     outcome.left = [cell for cell in left if cell.key not in seen]
     return outcome
+
+
+def measure_all(cells: Sequence[Cell], options: Options) -> Outcome:
+    """Measure as the options of an experiment say."""
+    return run_cells(
+        cells, options.cells, options.jobs, options.cores_per_job, options.quiet, options.within
+    )
 
 
 def _note(

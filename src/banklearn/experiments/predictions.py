@@ -25,11 +25,13 @@ ENDING = ".npz"
 Arrays = dict[str, NDArray[Any]]
 
 
-def row_predictions(model: Any, X: Any, y: NDArray[Any]) -> Arrays:
-    """Predictions at the rows of X, with the truth."""
-    if hasattr(model, "predict_proba"):
-        p = np.asarray(model.predict_proba(X), dtype=np.float32)  # half the file
-        return {"classes": model.classes_, "probabilities": p}
+def class_rows(p: NDArray[Any], classes: NDArray[Any]) -> Arrays:
+    """Probabilities (n, C) of the classes, in single precision: half the file."""
+    return {"classes": classes, "probabilities": p.astype(np.float32)}
+
+
+def regression_rows(model: Any, X: Any, y: NDArray[Any]) -> Arrays:
+    """What a regressor says of the rows of X and, with a law, of their targets."""
     if hasattr(model, "draws_"):
         return bank_law(model, X, y)
     if "return_std" in inspect.signature(model.predict).parameters:
@@ -62,6 +64,7 @@ def bank_law(model: Any, X: Any, y: NDArray[np.float64]) -> Arrays:
 
 def writer(arrays: Arrays) -> Callable[[Path], None]:
     """A function that writes the arrays to a path, all or nothing."""
+    named: dict[str, Any] = arrays
 
     def write(path: Path) -> None:
         named: dict[str, Any] = dict(arrays)

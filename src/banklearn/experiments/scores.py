@@ -29,14 +29,19 @@ def regression_scores(model: Any, X: Array, y: Array) -> dict[str, Any]:
 
 
 def classification_scores(model: Any, X: Array, y: np.ndarray) -> dict[str, Any]:
+    """The scores of a classifier's probabilities."""
+    return probability_scores(model.predict_proba(X), model.classes_, y)
+
+
+def probability_scores(p: Array, classes: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Share of wrong labels, nlpd, expected calibration error, and which rows were right.
 
     ``missed`` counts the classes that occur among the rows and are never predicted.
     """
-    p = np.asarray(model.predict_proba(X), dtype=float)
+    p = np.array(p, dtype=float)
     p /= p.sum(axis=1, keepdims=True)  # float32 libraries leave sums a little off one
-    place = np.searchsorted(model.classes_, y)
-    known = model.classes_[np.minimum(place, len(model.classes_) - 1)] == y
+    place = np.searchsorted(classes, y)
+    known = classes[np.minimum(place, len(classes) - 1)] == y
     codes = np.where(known, place, -1)
     of_truth = np.where(known, p[np.arange(len(y)), np.maximum(codes, 0)], 0.0)
     confidence, right = top_class(p, codes)
@@ -47,7 +52,7 @@ def classification_scores(model: Any, X: Array, y: np.ndarray) -> dict[str, Any]
         "ece": bins.error,
         "bins": [[int(n), float(c * n), float(o * n)] for c, o, n in zip(*bins, strict=True) if n],
         "filled": [int(i) for i in np.flatnonzero(bins.rows)],
-        "missed": len(set(np.unique(y)) - set(model.classes_[p.argmax(axis=1)])),
+        "missed": len(set(np.unique(y)) - set(classes[p.argmax(axis=1)])),
         "right": pack(right > 0.5),
         "rows": len(y),
     }

@@ -21,7 +21,7 @@ from banklearn.experiments.cells import Cell, Record, parameters_of, write_atomi
 from banklearn.experiments.comparison import bullets, run_on
 from banklearn.experiments.figures import drawable, save
 from banklearn.experiments.options import Options
-from banklearn.experiments.pool import run_cells
+from banklearn.experiments.pool import measure_all
 from banklearn.experiments.results import merge, read_results, write_results
 from banklearn.experiments.synthetic_figure import synthetic_figure
 from banklearn.experiments.tables import markdown
@@ -150,7 +150,7 @@ def run(options: Options) -> list[Record]:
         for size in sizes
         for seed in options.folds or SEEDS[size]
     ]
-    outcome = run_cells(cells, options.cells, options.jobs, options.cores_per_job, options.quiet)
+    outcome = measure_all(cells, options)
     path = options.out / "synthetic.parquet"
     new = [outcome.records[c.key] for c in cells if c.key in outcome.records]
     asked = {(size, seed) for size in SIZES for seed in options.folds or SEEDS[size]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,7 +65,8 @@ def entries(records: Sequence[Record]) -> list[Entry]:
         marks = marks_of(here)
         for method in [m for m in METHODS if m in marks]:
             rows = [r for r in here if r["method"] == method]
-            values = {f: np.array([r[f] for r in rows if f in r], dtype=float) for f in FIELDS}
+            timed = [{**r, "seconds": seconds_of(r)} for r in rows]
+            values = {f: np.array([r[f] for r in timed if f in r], dtype=float) for f in FIELDS}
             values = {f: v for f, v in values.items() if len(v)}
             means = {f: float(v.mean()) for f, v in values.items()}
             if np.isfinite(pooled := pooled_error(rows)):
@@ -77,7 +79,7 @@ def entries(records: Sequence[Record]) -> list[Entry]:
                     means,
                     {f: standard_error(v) for f, v in values.items()},
                     marks[method],
-                    tuple(sorted({r["reduced"] for r in rows if r.get("reduced")})),
+                    reductions([r["reduced"] for r in rows if r.get("reduced")]),
                 )
             )
     return found
@@ -95,6 +97,34 @@ def marks_of(records: Sequence[Record]) -> dict[str, Mark]:
         for m in methods
     }
     return mcnemar_marks(right)
+
+
+def seconds_of(record: Record) -> float:
+    """Seconds of a fit; of processor time where it had one core, which others may have used too."""
+    alone = record.get("cores") == 1 and "processor_seconds" in record
+    return float(record["processor_seconds" if alone else "seconds"])
+
+
+def reductions(notes: Sequence[str]) -> tuple[str, ...]:
+    """What was reduced, each once; folds that were cut after different sweeps in one phrase."""
+    cut: dict[int, list[int]] = {}
+    others = set()
+    for note in notes:
+        if found := re.fullmatch(r"(\d+) of (\d+) sweeps", note):
+            cut.setdefault(int(found[2]), []).append(int(found[1]))
+        else:
+            others.add(note)
+    phrases = [
+        f"{span(made)} of {planned} sweeps ({len(made)} {'folds' if len(made) > 1 else 'fold'})"
+        for planned, made in sorted(cut.items())
+    ]
+    return (*sorted(others), *phrases)
+
+
+def span(numbers: Sequence[int]) -> str:
+    """The least and the greatest of some numbers."""
+    least, most = min(numbers), max(numbers)
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def standard_error(values: np.ndarray) -> float:

@@ -4,7 +4,7 @@ Seconds are those of one sweep: the same chain is run twice, once further than t
 the difference of the two times is divided by the sweeps in between, so that neither the choice of
 a starting point nor the predictions count. The set "waves" is synthetic, 8 inputs, up to 128 000
 rows, and serves the slopes in N, which need rows by the ten thousand to outweigh what does not
-depend on them; it is timed only. bike and susy give errors too.
+depend on them; it is timed only. bike and susy give errors too, by a third, longer run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from banklearn.experiments.methods import METHODS
 from banklearn.experiments.one_fold import compile_first
 from banklearn.experiments.options import Options
 from banklearn.experiments.paper import TIMING_FREQUENCIES
-from banklearn.experiments.pool import run_cells
+from banklearn.experiments.pool import measure_all
 from banklearn.experiments.results import merge, read_results, write_results
 from banklearn.experiments.timing_summary import write_timing
 
@@ -40,15 +40,26 @@ IDENTITY = ("set", "sampler", "axis", "N", "M")
 
 @dataclass(frozen=True)
 class Effort:
-    """Sweeps of warm-up, draws kept, and sweeps per draw in the shorter and the longer run."""
+    """Sweeps of warm-up, draws kept, and sweeps per draw, of one chain."""
 
     warmup: int
     draws: int
-    thin: tuple[int, int]
+    thin: int
+
+    @property
+    def sweeps(self) -> int:
+        """All sweeps of the run."""
+        return self.warmup + self.draws * self.thin
+
+    def settings(self) -> dict[str, int]:
+        """As parameters of an estimator."""
+        return {"n_warmup": self.warmup, "n_draws": self.draws, "thin": self.thin}
 
 
-TIMED = Effort(2, 1, (1, 7))
-WITH_ERROR = Effort(30, 10, (1, 4))
+#: The two runs whose difference is timed, and the one whose error is reported.
+TIMED = (Effort(2, 1, 1), Effort(2, 1, 5))
+FOR_ERROR = Effort(40, 10, 2)
+TINY = Effort(4, 2, 1)
 
 
 def waves(rows: int, task: str, seed: int = 0) -> tuple[Array, Array]:
@@ -63,44 +74,39 @@ def waves(rows: int, task: str, seed: int = 0) -> tuple[Array, Array]:
 
 
 def measure(
-    name: str, sampler: str, rows: int, M: int, effort: list[Any], seed: int = 0
+    name: str, sampler: str, rows: int, M: int, for_error: list[int] | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """Seconds per sweep, and the error of the longer run where there are test rows."""
+    """Seconds per sweep, and the error on test rows of a run with the effort ``for_error``."""
     task: Task = "regression" if sampler == "regression" else "classification"
     compile_first("bank-laplace" if sampler == "laplace-mh" else "bank", task)
     if name == "waves":
         X, y = waves(rows, task)
-        test = np.arange(0)
+        train = test = np.arange(rows)
     else:
         data = load(name)
         X, y = data.X, data.y / data.y.std() if task == "regression" else data.y
         train, test = folds(len(y))[0]
-    train = np.arange(rows) if name == "waves" else train[:rows]
-    settings = {} if task == "regression" else {"inference": sampler}
-    warmup, draws, thins = effort
-    seconds = []
-    for thin in thins:
-        model = METHODS["bank"].make(
-            task,
-            {
-                **settings,
-                "n_frequencies": M,
-                "n_chains": 1,
-                "n_warmup": warmup,
-                "n_draws": draws,
-                "thin": thin,
-                "growing_warmup": False,
-                "input_scaling": "standard",
-                "trend": "constant",
-                "device": "cpu",
-                "random_state": seed,
-            },
-        )
+        train = train[:rows]
+
+    def fitted(effort: Effort) -> tuple[Any, float]:
+        settings = {
+            "n_frequencies": M,
+            "n_chains": 1,
+            "growing_warmup": False,
+            "input_scaling": "standard",
+            "trend": "constant",
+            "device": "cpu",
+            "random_state": seed,
+        }
+        how = {} if task == "regression" else {"inference": sampler}
+        model = METHODS["bank"].make(task, {**settings, **how, **effort.settings()})
         begin = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X[train], y[train])
-        seconds.append(time.perf_counter() - begin)
+        return model, time.perf_counter() - begin
+
+    seconds = [fitted(effort)[1] for effort in TIMED]
     record = {
         "set": name,
         "sampler": sampler,
@@ -108,9 +114,10 @@ def measure(
         "M": M,
         "seed": seed,
         "seconds": seconds[1],
-        "seconds per sweep": (seconds[1] - seconds[0]) / (draws * (thins[1] - thins[0])),
+        "seconds per sweep": (seconds[1] - seconds[0]) / (TIMED[1].sweeps - TIMED[0].sweeps),
     }
-    if len(test):
+    if for_error is not None:
+        model, record["seconds"] = fitted(Effort(*for_error))
         predicted = model.predict(X[test])
         wrong = (predicted - y[test]) ** 2 if task == "regression" else predicted != y[test]
         record["error"] = float(np.mean(wrong))
@@ -132,7 +139,7 @@ def plan(options: Options) -> list[tuple[str, Cell]]:
     tiny = options.budget.tiny
     cells: list[tuple[str, Cell]] = []
     for name in options.sets or SETS:
-        effort = TIMED if name == "waves" or tiny else WITH_ERROR
+        for_error = None if name == "waves" else TINY if tiny else FOR_ERROR
         if name == "waves":
             sizes = tuple(n // 100 for n in WAVES_ROWS[:3]) if tiny else WAVES_ROWS
             full = sizes[1]
@@ -144,23 +151,22 @@ def plan(options: Options) -> list[tuple[str, Cell]]:
         for sampler in [s for s in SETS[name] if s in samplers]:
             points = [("N", n, frequencies[-1]) for n in sizes]
             points += [("M", full, m) for m in frequencies]
-            cells += [(axis, _cell(name, sampler, n, m, effort)) for axis, n, m in points]
+            cells += [(axis, _cell(name, sampler, n, m, for_error)) for axis, n, m in points]
     return cells
 
 
-def _cell(name: str, sampler: str, rows: int, M: int, effort: Effort) -> Cell:
-    arguments = {
-        "name": name,
-        "sampler": sampler,
-        "rows": rows,
-        "M": M,
-        "effort": [effort.warmup, effort.draws, list(effort.thin)],
-    }
+def _cell(name: str, sampler: str, rows: int, M: int, for_error: Effort | None) -> Cell:
+    arguments: dict[str, Any] = {"name": name, "sampler": sampler, "rows": rows, "M": M}
+    sweeps = sum(effort.sweeps for effort in TIMED)
+    if for_error is not None:
+        arguments["for_error"] = [for_error.warmup, for_error.draws, for_error.thin]
+        sweeps += for_error.sweeps
     return Cell(
         f"timing-{name}-{sampler}-{rows}-{M}",
         "banklearn.experiments.timing:measure",
         arguments,
-        cost=rows * M**2 * effort.draws * effort.thin[1],
+        cost=rows * M * (M + 48) * sweeps,
+        configuration=f"{[effort.settings() for effort in TIMED]}",
     )
 
 
@@ -172,7 +178,7 @@ def run(options: Options) -> list[Record]:
     """
     points = plan(options)
     cells = [cell for _, cell in points]
-    outcome = run_cells(cells, options.cells, options.jobs, options.cores_per_job, options.quiet)
+    outcome = measure_all(cells, options)
     path = options.out / "timing.parquet"
     new = [
         {**outcome.records[cell.key], "axis": axis}
