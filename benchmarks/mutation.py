@@ -52,12 +52,18 @@ TESTS = {
     "sampler/components.py": ("tests/sampler/test_conditionals.py",),
     "sampler/concentration.py": ("tests/sampler/test_conditionals.py",),
     "sampler/frequencies.py": (
+        "tests/sampler/test_adapt.py",
         "tests/sampler/test_frequencies.py",
         "tests/sampler/test_conditionals.py",
     ),
-    "sampler/gradient.py": ("tests/sampler/test_gradient.py", "tests/sampler/test_sweep.py"),
+    "sampler/gradient.py": (
+        "tests/sampler/test_adapt.py",
+        "tests/sampler/test_gradient.py",
+        "tests/sampler/test_sweep.py",
+    ),
     "sampler/halving.py": ("tests/sampler/test_accept.py",),
     "sampler/interweave.py": (
+        "tests/sampler/test_adapt.py",
         "tests/sampler/test_interweave.py",
         "tests/sampler/test_interweave_path.py",
         "tests/sampler/test_sweep.py",
@@ -76,6 +82,7 @@ TESTS = {
     "sampler/scales.py": ("tests/sampler/test_conditionals.py",),
     "sampler/start.py": ("tests/sampler/test_start.py",),
     "sampler/sweep.py": (
+        "tests/sampler/test_adapt.py",
         "tests/sampler/test_sweep.py",
         "tests/sampler/test_interweave_path.py",
         "tests/sampler/test_classification_sweep.py",
@@ -230,7 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="modules whose path contains this")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.0, help="begin none after; 0: no end")
-    parser.add_argument("--each", type=int, default=SECONDS, help="seconds for one change")
+    parser.add_argument("--each", type=int, default=SECONDS, help="of processor time for one change")
     parser.add_argument("--record", type=Path, help="outcomes so far; beside the plan if not given")
     parser.add_argument("--out", type=Path, help="where the table goes besides the screen")
     options = parser.parse_args(arguments)
