@@ -1,7 +1,9 @@
 """Lines and branches of src that the tests reach, with several processes at work.
 
-    python benchmarks/coverage_run.py --jobs 2 --least 95
+    python benchmarks/coverage_run.py --jobs 2 --least 95 --out benchmarks/results/coverage.txt
 
+Each process takes a share of the test files. With --data what they saw is kept in a folder, and a
+later call adds to it: a part of the tests (--only) can be run again without the others.
 The loops that Numba compiles are seen where ``tests/numerics/test_compiled.py`` runs their source
 as ordinary Python.
 """
@@ -36,17 +38,19 @@ precision = 1
 """
 
 
-def run_file(path: Path, settings: Path) -> int:
-    """The tests of one file under coverage."""
+def run_files(files: list[Path], settings: Path) -> int:
+    """The tests of some files under coverage, in one process."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")}
     environment = {"MPLBACKEND": "Agg", **os.environ, **threads}
     paths = [str(ROOT / "src"), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)
     command = [sys.executable, "-m", "coverage", "run", "--rcfile", str(settings), "-m", "pytest"]
-    command += ["-q", "-p", "no:cacheprovider", "--timeout=1800", str(path)]
+    command += ["-q", "-p", "no:cacheprovider", "--timeout=1800", *map(str, files)]
     answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    last = (answer.stdout.strip().splitlines() or ["no output"])[-1]
-    print(f"{path.relative_to(ROOT)}: {last}", flush=True)
+    lines = answer.stdout.strip().splitlines() or ["no output"]
+    names = ", ".join(str(file.relative_to(ROOT / "tests")) for file in files[:3])
+    print(f"{names}{', ...' if len(files) > 3 else ''}: {lines[-1]}", flush=True)
+    print(*(line for line in lines if line.startswith(("FAILED", "ERROR"))), sep="\n", end="")
     return answer.returncode
 
 
@@ -55,24 +59,33 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--least", type=float, default=95.0, help="percent below which it fails")
     parser.add_argument("--only", default="", help="test files whose path contains this")
+    parser.add_argument("--data", type=Path, help="keep what the processes saw in this folder")
+    parser.add_argument("--out", type=Path, help="where the report goes besides the screen")
     options = parser.parse_args(arguments)
     files = [f for f in sorted((ROOT / "tests").rglob("test_*.py")) if options.only in str(f)]
     files = [f for f in files if "statistical" not in f.parts]
-    # Files that take longest begin first, as far as their size tells.
-    files.sort(key=lambda file: ("estimators" not in file.parts, -file.stat().st_size))
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Path(folder) / "coveragerc"
+    # Dealt out like cards: neighbours, which take alike, go to different processes.
+    shares = [files[i :: 4 * options.jobs] for i in range(min(4 * options.jobs, len(files)))]
+    with tempfile.TemporaryDirectory() as other:
+        folder = options.data.resolve() if options.data else Path(other)
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = folder / "coveragerc"
         settings.write_text(SETTINGS.format(folder=folder), encoding="utf-8")
         with ThreadPoolExecutor(options.jobs) as pool:
-            codes = list(pool.map(lambda file: run_file(file, settings), files))
+            codes = list(pool.map(lambda share: run_files(share, settings), shares))
         tool = [sys.executable, "-m", "coverage"]
-        subprocess.run([*tool, "combine", "-q", "--rcfile", settings], cwd=ROOT, check=True)
+        combine = [*tool, "combine", "-q", "--keep", "--rcfile", settings]
+        subprocess.run(combine, cwd=ROOT, check=True)
         least = f"--fail-under={options.least}"
-        report = subprocess.run([*tool, "report", "--rcfile", settings, least], cwd=ROOT)
-    failed = [str(f) for f, code in zip(files, codes, strict=True) if code not in (0, 5)]
-    if failed:
-        print("Tests failed in:", *failed)
-    return report.returncode or len(failed) > 0
+        report = subprocess.run(
+            [*tool, "report", "--rcfile", settings, least],
+            cwd=ROOT, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    print(report.stdout)
+    if options.out:
+        options.out.write_text(report.stdout, encoding="utf-8")
+    failed = any(code not in (0, 5) for code in codes)
+    return report.returncode or int(failed)
 
 
 if __name__ == "__main__":

@@ -5,30 +5,40 @@
 
 Cosmic Ray's operators are applied at every place they fit, one change at a time, one of the
 possible replacements drawn per place; a random sample of these runs in copies of the tree. Without
---plan or --run both steps follow each other.
+--plan or --run both steps follow each other. Each outcome is added to --record, from which the same
+command goes on. Changes that change nothing are judged one by one, with the reason, in
+`equivalent.toml` beside this script; they are reported apart and count neither way.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import hashlib
 import json
 import random
+import time
+import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from planting import ROOT, Job, run_jobs
+from planting import ROOT, SECONDS, Job, run_jobs
 
 PACKAGE = ROOT / "src" / "banklearn"
 LAYERS = ("model", "sampler")
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 #: Annotations are never evaluated, so their `|` can be anything.
 SKIPPED = ("BitOr", "NoOp", "RemoveDecorator")
 
-#: Tests of a module besides those of its own name; quick and exact ones first.
+#: Tests that every change has to pass, before those of its module.
+EVERYWHERE = ("tests/architecture/test_frozen.py",)
+#: Tests of a module, quick and exact ones first.
 TESTS = {
     "model/dirichlet_process.py": ("tests/model/test_dirichlet_process.py",),
     "model/evidence.py": ("tests/model/test_evidence.py", "tests/gram"),
     "model/features.py": ("tests/model/test_kernel.py", "tests/gram"),
-    "model/generative.py": ("tests/model/test_joint.py", "tests/sampler/test_sweep.py"),
+    "model/generative.py": ("tests/model/test_generative.py", "tests/model/test_joint.py"),
     "model/joint.py": ("tests/model/test_joint.py", "tests/sampler/test_conditionals.py"),
     "model/kernel.py": ("tests/model/test_kernel.py",),
     "model/laplace.py": ("tests/model/test_laplace.py",),
@@ -42,13 +52,20 @@ TESTS = {
     "sampler/components.py": ("tests/sampler/test_conditionals.py",),
     "sampler/concentration.py": ("tests/sampler/test_conditionals.py",),
     "sampler/frequencies.py": (
+        "tests/sampler/test_adapt.py",
         "tests/sampler/test_frequencies.py",
         "tests/sampler/test_conditionals.py",
     ),
-    "sampler/gradient.py": ("tests/sampler/test_gradient.py", "tests/sampler/test_sweep.py"),
+    "sampler/gradient.py": (
+        "tests/sampler/test_adapt.py",
+        "tests/sampler/test_gradient.py",
+        "tests/sampler/test_sweep.py",
+    ),
     "sampler/halving.py": ("tests/sampler/test_accept.py",),
     "sampler/interweave.py": (
+        "tests/sampler/test_adapt.py",
         "tests/sampler/test_interweave.py",
+        "tests/sampler/test_interweave_path.py",
         "tests/sampler/test_sweep.py",
     ),
     "sampler/switch.py": ("tests/sampler/test_switch.py", "tests/sampler/test_sweep.py"),
@@ -57,11 +74,17 @@ TESTS = {
         "tests/sampler/test_classification_sweep.py",
     ),
     "sampler/precision.py": ("tests/sampler/test_conditionals.py", "tests/sampler/test_sweep.py"),
-    "sampler/run.py": ("tests/sampler/test_run.py", "tests/estimators/test_regressor_results.py"),
+    "sampler/run.py": (
+        "tests/sampler/test_run.py",
+        "tests/storage/test_resume_chain.py",
+        "tests/estimators/test_regressor_results.py",
+    ),
     "sampler/scales.py": ("tests/sampler/test_conditionals.py",),
     "sampler/start.py": ("tests/sampler/test_start.py",),
     "sampler/sweep.py": (
+        "tests/sampler/test_adapt.py",
         "tests/sampler/test_sweep.py",
+        "tests/sampler/test_interweave_path.py",
         "tests/sampler/test_classification_sweep.py",
         "tests/sampler/test_run.py",
     ),
@@ -95,6 +118,14 @@ def changes(path: Path, rng: random.Random) -> list[tuple[str, str]]:
     return out
 
 
+def changed_lines(before: str, after: str) -> tuple[str, str]:
+    """What differs between two sources: the lines as they were, and as they are."""
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))
+    old = " ".join(line[1:].strip() for line in lines[2:] if line.startswith("-"))
+    new = " ".join(line[1:].strip() for line in lines[2:] if line.startswith("+"))
+    return old, new
+
+
 def make_plan(path: Path, sample: int, seed: int, only: str) -> None:
     """Write a random sample of all changes to a file."""
     rng = random.Random(seed)
@@ -102,8 +133,12 @@ def make_plan(path: Path, sample: int, seed: int, only: str) -> None:
     for layer in LAYERS:
         for module in sorted((PACKAGE / layer).glob("*.py")):
             file = f"{layer}/{module.name}"
-            if file in TESTS and only in file:
-                plan += [{"file": file, "what": w, "text": t} for w, t in changes(module, rng)]
+            if file not in TESTS or only not in file:
+                continue
+            source = module.read_text(encoding="utf-8")
+            for what, text in changes(module, rng):
+                old, new = changed_lines(source, text)
+                plan.append({"file": file, "what": what, "old": old, "new": new, "text": text})
     print(f"{len(plan)} places for a change in {', '.join(LAYERS)}")
     if 0 < sample < len(plan):
         plan = rng.sample(plan, sample)
@@ -111,21 +146,85 @@ def make_plan(path: Path, sample: int, seed: int, only: str) -> None:
     path.write_text(json.dumps(plan), encoding="utf-8")
 
 
-def run_plan(path: Path, jobs: int) -> float:
-    """Run a plan; the share that tests noticed."""
-    plan = json.loads(path.read_text(encoding="utf-8"))
-    work = [Job(item["what"], TESTS[item["file"]], item["file"], item["text"]) for item in plan]
+def name_of(item: dict[str, str]) -> str:
+    """A change's name in the record: the same change of other code has another."""
+    text = "".join((item["file"], item["what"], item["text"]))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read_record(path: Path) -> dict[str, dict[str, Any]]:
+    """Outcomes by name; the last one counts, and one that was cut is left out."""
+    found = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        found[row["name"]] = row
+    return found
+
+
+def judged() -> dict[tuple[str, str, str], str]:
+    """Why a change is none, by (file, line before, line after)."""
+    entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["change"]
+    return {(e["file"], e["old"], e["new"]): e["reason"] for e in entries}
+
+
+def report(plan: list[dict[str, str]], found: dict[str, dict[str, Any]]) -> tuple[str, float]:
+    """A table by module and the changes that no test noticed, and the share that was noticed."""
     killed: Counter[str] = Counter()
     total: Counter[str] = Counter()
-    for job, caught_by, seconds in run_jobs(work, jobs):
-        total[job.file] += 1
-        killed[job.file] += bool(caught_by)
-        print(f"{seconds:6.1f} s  {job.file} {job.label}: {caught_by or 'SURVIVED'}", flush=True)
-    print("\n| module | changes | noticed |\n|---|---|---|")
-    for file in sorted(total):
-        print(f"| `{file}` | {total[file]} | {killed[file]} |")
-    share = sum(killed.values()) / max(sum(total.values()), 1)
-    print(f"\n{sum(killed.values())} of {sum(total.values())} noticed: {100 * share:.1f} %")
+    same: Counter[str] = Counter()
+    reasons, lines, missing = judged(), [], 0
+    for item in plan:
+        row = found.get(name_of(item))
+        file = item["file"]
+        if row is None:
+            missing += 1
+            continue
+        reason = reasons.get((file, item["old"], item["new"]))
+        if row["caught_by"] or reason is None:
+            total[file] += 1
+            killed[file] += bool(row["caught_by"])
+        else:
+            same[file] += 1
+        if not row["caught_by"]:
+            verdict = f"changes nothing: {reason}" if reason else "NOT NOTICED"
+            lines.append(
+                f"- `{file}` {item['what']}: `{item['old']}` became `{item['new']}`: {verdict}"
+            )
+    out = ["| module | changes | noticed | that change nothing |", "|---|---|---|---|"]
+    out += [f"| `{f}` | {total[f]} | {killed[f]} | {same[f]} |" for f in sorted(total | same)]
+    share = killed.total() / max(total.total(), 1)
+    out += ["", f"{killed.total()} of {total.total()} noticed: {100 * share:.1f} %; besides "]
+    out[-1] += f"{same.total()} that change nothing."
+    if missing:
+        out[-1] += f" {missing} of the plan were not run."
+    return "\n".join([*out, "", *sorted(lines)]) + "\n", share
+
+
+def run_plan(path: Path, options: argparse.Namespace) -> float:
+    """Run what is left of a plan; the share that tests noticed."""
+    deadline = time.monotonic() + (options.seconds or float("inf"))
+    plan = json.loads(path.read_text(encoding="utf-8"))
+    record: Path = options.record or path.with_suffix(".jsonl")
+    record.parent.mkdir(parents=True, exist_ok=True)
+    found = read_record(record)
+    todo = {name_of(item): item for item in plan if name_of(item) not in found}
+    jobs = [Job(n, EVERYWHERE + TESTS[i["file"]], i["file"], i["text"]) for n, i in todo.items()]
+    for job, caught_by, seconds in run_jobs(jobs, options.jobs, options.each, deadline):
+        item = todo[job.label]
+        row = {"name": job.label, "file": job.file, "what": item["what"], "caught_by": caught_by}
+        row |= {"old": item["old"], "new": item["new"], "seconds": round(seconds, 1)}
+        with record.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        found[job.label] = row
+        told = caught_by or f"SURVIVED: {item['new']}"
+        print(f"{seconds:6.1f} s  {job.file} {item['what']}: {told}", flush=True)
+    text, share = report(plan, found)
+    print("\n" + text)
+    if options.out:
+        options.out.write_text(text, encoding="utf-8")
     return share
 
 
@@ -137,13 +236,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--only", default="", help="modules whose path contains this")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0.0, help="begin none after; 0: no end")
+    parser.add_argument("--each", type=int, default=SECONDS, help="of processor time for one change")
+    parser.add_argument("--record", type=Path, help="outcomes so far; beside the plan if not given")
+    parser.add_argument("--out", type=Path, help="where the table goes besides the screen")
     options = parser.parse_args(arguments)
     plan = options.run or options.plan or ROOT / ".mutation" / "plan.json"
     if not options.run:
         make_plan(plan, options.sample, options.seed, options.only)
     if options.plan:
         return 0
-    return 0 if run_plan(plan, options.jobs) >= 0.9 else 1
+    return 0 if run_plan(plan, options) >= 0.9 else 1
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ LIMIT = RATE / (geweke.number_of_statistics() + calibration.number_of_statistics
 #: Draws per update alone, kept draws per chain, simulated data sets.
 SIZES = {"alone": 1500, "whole": 600, "calibration": 512}
 #: Data sets per unit, so that many processes can share them.
-CHUNK = 64
+CHUNK = 32
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ class Server:
         api = "/api/v1/json/data"
         self.pages |= {
             path: arff,
+            path.removesuffix("/test.arff"): arff,  # where scikit-learn 1.6 asks for it
             f"{api}/{data_id}": json.dumps({"data_set_description": description}).encode(),
             f"{api}/features/{data_id}": json.dumps(
                 {"data_features": {"feature": features}}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adversarial import CAMPAIGN, CONTAINERS, Example, attempt, examples
-from banklearn import BankClassifier, BankRegressor
+from banklearn import BankClassifier, BankFeatures, BankRegressor
 
 TINY = {
     "n_frequencies": 2,
@@ -132,6 +132,35 @@ def check_classification(case):
 @given(classifications())
 def test_a_classifier_answers_or_refuses(case):
     check_classification(case)
+
+
+def features(case, X, X_new):
+    kind = BankRegressor if np.issubdtype(case.y.dtype, np.floating) else BankClassifier
+    options = {k: v for k, v in case.options.items() if k != "random_state"}
+    model = BankFeatures(kind(**options), max_draws=2, random_state=case.options["random_state"])
+    model.fit(X, case.y, sample_weight=case.weight)
+    return model, np.concatenate([model.transform(X), model.transform(X_new)])
+
+
+def check_features(case):
+    """Finite, cosines and sines of length one, and the same whatever holds the numbers."""
+    result, again = both(case, features)
+    if result is None:
+        return
+    model, rows = result
+    names = model.get_feature_names_out()
+    assert rows.shape == (len(case.X) + len(case.X_new), len(names))
+    assert len(set(names)) == len(names)
+    assert np.isfinite(rows).all()
+    waves = rows[:, [not name.startswith("trend_") for name in names]]
+    np.testing.assert_allclose((waves**2).sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(rows, again[1])
+
+
+@CAMPAIGN
+@given(st.one_of(regressions(), classifications()))
+def test_features_answer_or_refuse(case):
+    check_features(case)
 
 
 @pytest.mark.parametrize("container", CONTAINERS)

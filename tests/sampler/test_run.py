@@ -1,7 +1,9 @@
 """Chains: stages, thinning, time, interruption."""
 
+import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from banklearn.sampler.sweep import Model, Tuning
 from helpers import make_problem
 
 
-def chain_of(plan, n=40, monitor=None, stop=None, seed=0):
+def chain_of(plan, n=40, monitor=None, stop=None, seed=0, kernel=sweep):
     problem = make_problem(0, N=n, M=4)
     model = Model(problem.prior, problem.gaussian, problem.trend)
     return run_chain(
@@ -25,10 +27,30 @@ def chain_of(plan, n=40, monitor=None, stop=None, seed=0):
         Streams(seed),
         lambda chain, sweep: (sweep, chain.state, float(chain.gram.n[0])),
         Tuning(),
-        sweep,
+        kernel,
         monitor,
         stop,
     )
+
+
+class Clock:
+    """Time in which every sweep takes a second, and nothing else any."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+    def __call__(self, chain, sweep, plan, info):
+        self.now += 1.0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(run, "time", clock)
+    return clock
 
 
 @pytest.mark.parametrize("n_rows", [1, 4999, 5000, 20_000, 10**6, 10**9])
@@ -41,6 +63,28 @@ def test_stages_grow_and_add_up(n_rows, n_warmup):
     assert list(rows) == sorted(set(rows))
     assert min(sweeps) >= 0
     assert sweeps[-1] >= n_warmup / 3 - 1e-9
+
+
+def test_stages_are_those_of_their_description():
+    # Two thirds of 300 sweeps, shared as 1, 1/2, ..., 1/5; the rest on all rows.
+    sizes = [2500, 5000, 10_000, 20_000, 40_000]
+    shares = [1 / k for k in range(1, 6)]
+    sweeps = [int(200 * share / sum(shares)) for share in shares]
+    assert sweeps == [87, 43, 29, 21, 17]
+    assert growing_stages(80_000, 300) == (*zip(sizes, sweeps, strict=True), (80_000, 103))
+    assert growing_stages(79_999, 300)[-2][0] == 20_000
+    assert growing_stages(10**9, 3000)[-2][0] == 640_000
+    assert growing_stages(4999, 300) == ((4999, 300),)
+    assert growing_stages(5000, 300) == ((2500, 200), (5000, 100))
+    assert growing_stages(5000, 6) == ((2500, 4), (5000, 2))
+    assert growing_stages(5000, 5) == ((5000, 5),)
+    # A stage without a sweep is none.
+    assert growing_stages(40_000, 6) == ((2500, 1), (40_000, 5))
+
+
+def test_the_length_of_a_plan():
+    assert Plan(3, 4, 5).n_sweeps == 23
+    assert Plan(3, 4).n_sweeps == 7
 
 
 @pytest.mark.parametrize(("n_warmup", "n_draws", "thin"), [(0, 1, 1), (3, 4, 1), (2, 3, 5)])
@@ -87,14 +131,91 @@ def test_no_time_at_all_still_gives_a_draw_and_says_so(n_draws):
     assert result.warmup == 0
 
 
-def test_time_left_by_warm_up_is_used_for_draws():
-    begin = time.monotonic()
-    result = chain_of(Plan(10**6, 10**6, max_time=0.3))
-    assert time.monotonic() - begin < 1.5
+def test_time_left_by_warm_up_is_used_for_draws(clock):
+    # 60 % of 20 seconds are 12: the sweep that passes them is the last of warm-up.
+    result = chain_of(Plan(100, 100, max_time=20.0), monitor=clock)
     assert result.cut == "time"
-    assert result.warmup > 5
-    assert len(result.draws) > 5
-    assert result.draws[0][0] == 10**6 + 1  # addresses of streams are those of a whole warm-up
+    assert result.warmup == 13
+    assert [kept[0] for kept in result.draws] == list(range(101, 109))  # as after a whole warm-up
+
+
+def test_a_real_clock_ends_a_chain():
+    result = chain_of(Plan(10**6, 10**6, max_time=0.05))
+    assert result.cut == "time"
+    assert result.draws[0][0] == 10**6 + 1
+
+
+def test_each_stage_has_its_share_of_the_time(clock):
+    rows = []
+
+    def step(chain, engine, *rest):
+        rows.append(engine.n_rows)
+        return sweep.step(chain, engine, *rest)
+
+    watched = SimpleNamespace(init=sweep.init, step=step)
+    stages = ((10, 50), (20, 30), (40, 20))
+    result = chain_of(Plan(100, 3, max_time=21.0, stages=stages), monitor=clock, kernel=watched)
+    # The shares end after 4.2, 8.4 and 12.6 seconds.
+    assert rows == 5 * [10] + 4 * [20] + 4 * [40] + 3 * [40]
+    assert (result.warmup, result.cut, len(result.draws)) == (13, "time", 3)
+
+
+def test_an_end_between_two_draws_keeps_the_last_state(clock):
+    result = chain_of(Plan(2, 10, thin=4, max_time=10.0), monitor=clock)
+    assert [kept[0] for kept in result.draws] == [6, 10, 11]
+
+
+@pytest.mark.parametrize(("at", "warmup", "draws"), [(3, 3, [10]), (16, 10, [14])])
+def test_a_stop_is_not_an_end_in_time(at, warmup, draws):
+    stop = threading.Event()
+
+    def monitor(chain, i, plan, info):
+        if i == at:
+            stop.set()
+
+    result = chain_of(Plan(10, 10, thin=4), monitor=monitor, stop=stop)
+    assert (result.cut, result.warmup) == ("stop", warmup)
+    assert [kept[0] for kept in result.draws] == draws
+
+
+def test_a_subsample_holds_each_row_once():
+    engine = make_problem(0, N=40, M=4).engine()
+    part = run._subsample(engine, 30, Streams(0), 0)
+    assert part.n_rows == 30
+    assert len(np.unique(part.X, axis=0)) == 30
+    assert run._subsample(engine, 40, Streams(0), 0) is engine
+    other = run._subsample(engine, 30, Streams(0), 1)
+    assert not np.array_equal(part.X, other.X)
+
+
+def test_an_interrupt_from_the_keyboard_stops_all_chains_and_keeps_what_they_have():
+    def one(chain, stop):
+        if chain == 0:
+            time.sleep(0.5)  # until all chains are at work
+            signal.raise_signal(signal.SIGINT)
+        assert stop.wait(20)
+        return Run([chain])
+
+    runs, interrupted = run_chains(one, 2, 2)
+    assert interrupted
+    assert [r.draws for r in runs] == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("workers", "one_core_each", "limit"), [(1, True, None), (2, True, 1), (2, False, None)]
+)
+def test_chains_side_by_side_have_a_core_each(workers, one_core_each, limit, monkeypatch):
+    limits = []
+
+    def limited_to(cores):
+        limits.append(cores)
+        return threads.limited_to(cores)
+
+    monkeypatch.setattr(run, "limited_to", limited_to)
+    runs, interrupted = run_chains(lambda c, stop: Run([c]), 3, workers, one_core_each)
+    assert [r.draws for r in runs] == [[0], [1], [2]]
+    assert not interrupted
+    assert limits == [limit]
 
 
 def test_a_stop_before_the_start_keeps_one_state():

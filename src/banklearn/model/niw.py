@@ -66,10 +66,10 @@ def log_normal(W: Array, mu: Array, Sigma: Array) -> Array:
 def log_density(law: NIW, mu: Array, Sigma: Array) -> float:
     """log NIW(mu, Sigma)."""
     d = len(mu)
-    L = cholesky(Sigma)
+    L, C = cholesky(Sigma), cholesky(law.Psi)
     log_det = 2 * np.log(np.diag(L)).sum()
-    log_det_Psi = 2 * np.log(np.diag(cholesky(law.Psi))).sum()
-    trace = (solve_lower(L, cholesky(law.Psi)) ** 2).sum()
+    log_det_Psi = 2 * np.log(np.diag(C)).sum()
+    trace = (solve_lower(L, C) ** 2).sum()
     log_iw = (
         0.5 * law.nu * log_det_Psi
         - 0.5 * law.nu * d * np.log(2)

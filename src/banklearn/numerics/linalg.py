@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_JITTERS = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)
+_JITTERS = (1e-15, 1e-13, 1e-11, 1e-9)
 
 
 class NumericalError(ArithmeticError):
@@ -40,14 +42,15 @@ class JitterCount:
 
 def cholesky(A: Array, count: JitterCount | None = None) -> Array:
     """Lower L with L L' = A; a failing A gets jitter relative to its mean diagonal, reported."""
+    with suppress(np.linalg.LinAlgError):
+        return cholesky_lower(A)
     mean_diagonal = float(np.mean(np.diag(A)))
     for jitter in _JITTERS if np.isfinite(mean_diagonal) else ():
         try:
-            shifted = A + (jitter * mean_diagonal) * np.eye(len(A)) if jitter else A
-            L = cholesky_lower(shifted)
+            L = cholesky_lower(A + (jitter * mean_diagonal) * np.eye(len(A)))
         except np.linalg.LinAlgError:
             continue
-        if jitter and count is not None:
+        if count is not None:
             count.record(jitter)
         return L
     raise NumericalError(

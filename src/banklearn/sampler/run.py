@@ -23,6 +23,8 @@ D = TypeVar("D")
 
 #: Share of max_time after which warm-up ends, finished or not.
 WARMUP_SHARE = 0.6
+#: Rows of the subsamples on which warm-up may run: 2500, 5000, ..., 640 000.
+SUBSAMPLES = tuple(2500 * 2**k for k in range(9))
 
 
 @dataclass(frozen=True)
@@ -105,25 +107,17 @@ class Bookmark(Protocol[D]):
         ...
 
 
-def growing_stages(
-    n_rows: int, n_warmup: int, smallest: int = 2500, largest: int = 1_000_000
-) -> tuple[tuple[int, int], ...]:
+def growing_stages(n_rows: int, n_warmup: int) -> tuple[tuple[int, int], ...]:
     """Warm-up on subsamples that double in size, the last third of the sweeps on all rows.
 
-    A subsample is a tempered posterior: jumps are accepted more often, and cost less. One of a
-    million rows must fit in memory; larger ones would gain little.
+    A subsample is a tempered posterior: jumps are accepted more often, and cost less. The largest
+    must fit in memory; larger ones would gain little.
     """
-    sizes: list[int] = []
-    size = smallest
-    while size * 2 <= n_rows and size <= largest and n_warmup >= 6:
-        sizes.append(size)
-        size *= 2
-    sizes = sizes[-6:] if len(sizes) <= 6 else [sizes[0], *sizes[1 :: max(1, len(sizes) // 5)]]
-    sizes = sorted(set(sizes))
-    if not sizes:
+    sizes = [size for size in SUBSAMPLES if 2 * size <= n_rows]
+    if not sizes or n_warmup < 6:
         return ((n_rows, n_warmup),)
     # Sweeps fall with size; what is left goes to all rows.
-    weight = np.array([1.0 / (1.0 + i) for i in range(len(sizes))])
+    weight = 1.0 / np.arange(1, len(sizes) + 1)
     counts = np.floor(n_warmup * (2 / 3) * weight / weight.sum()).astype(int)
     stages = [(s, int(c)) for s, c in zip(sizes, counts, strict=True) if c > 0]
     return (*stages, (n_rows, n_warmup - sum(c for _, c in stages)))
