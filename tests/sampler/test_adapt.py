@@ -103,9 +103,7 @@ def test_walks_of_components_aim_at_30_percent(i):
 
 
 def test_walks_of_components_have_a_longest_step_and_end_when_tiny():
-    after = interweave.adapt(
-        InterweaveTuning((0.0201, 2.9, 0.02)), np.array([0.0, 1.0, np.nan]), 1
-    )
+    after = interweave.adapt(InterweaveTuning((0.0201, 2.9, 0.02)), np.array([0.0, 1.0, np.nan]), 1)
     assert after.steps == (0.0, 3.0, 0.02)
 
 

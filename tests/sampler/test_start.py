@@ -67,3 +67,13 @@ def test_the_starting_state_is_one_component():
     assert (state.K, state.M, state.lam, state.alpha) == (1, 2000, 0.1, 1.5)
     close(state.Sigma[0], 0.25 * np.eye(3), 1e-12)
     assert state.W.std() == pytest.approx(0.5, rel=0.05)
+
+
+def test_the_grid_goes_on_for_a_long_series():
+    x = np.linspace(-1.7, 1.7, 800)[:, None]
+    rng = np.random.default_rng(0)
+    y = np.cos(x * rng.normal(0, 60.0, 300) + rng.uniform(0, 6, 300)).sum(axis=1)
+    start = choose_start(x, y, None, "constant", 128, 1.0, 1e-6, Streams(0))
+    assert start.scale > max(SCALES)
+    first = choose_start(x, y, None, "constant", 128, 1.0, 1e-6, Streams(0), scales=(SCALES[-1],))
+    assert start.log_evidence > first.log_evidence + 100

@@ -64,7 +64,6 @@ def bank_law(model: Any, X: Any, y: NDArray[np.float64]) -> Arrays:
 
 def writer(arrays: Arrays) -> Callable[[Path], None]:
     """A function that writes the arrays to a path, all or nothing."""
-    named: dict[str, Any] = arrays
 
     def write(path: Path) -> None:
         named: dict[str, Any] = dict(arrays)

@@ -232,7 +232,7 @@ def along(
 
 def _fastest(draws: Sequence[Draw], scaling: InputScaling, i: int) -> float:
     """What 99 % of the frequencies along input i do not exceed, per unit of the input."""
-    unit = float(scaling.scale[i] * scaling.spread[i])
+    unit = float(scaling.unit[i])
     return max(float(np.quantile(np.abs(draw.W[:, i]), 0.99)) for draw in draws) / unit
 
 
@@ -244,7 +244,7 @@ def find_lines(
     length = float(np.ptp(x))
     found = [(line, "function") for line in spectral_lines(f, length)]
     if scaling.linear:
-        unit = float(scaling.scale[i] * scaling.spread[i])
+        unit = float(scaling.unit[i])
         omega = np.linspace(0.0, 1.2 * _fastest(draws, scaling, i), 512)
         density = np.stack([_density(draw, i, omega * unit) for draw in draws])
         for line in density_peaks(omega, density, length):
