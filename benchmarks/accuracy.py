@@ -3,7 +3,7 @@
 The cells are those of `bank reproduce`, under the budget "protocol", so either goes on where the
 other stopped; beside each lies a file with the predictions for every test row. Quick protocol: all
 five folds of sets under 2 000 rows, folds 0 and 1 of the others. Nothing is set per data set; the
-time limit depends on the number of rows alone. Everything runs on the CPU.
+time limit depends on the number of rows alone. Everything runs on the CPU unless --gpu is given.
 
     python benchmarks/accuracy.py [--sets noise,bike] [--folds 0,1] [--full] [--methods bank,rks]
 
@@ -34,7 +34,8 @@ PROTOCOL = BUDGETS["protocol"]
 
 def main() -> None:
     options = parse()
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
+    if not options.gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
     cells = wanted(options)
     folder = options.work / "cells"
     outcome = run_cells(cells, folder, options.jobs, options.cores_per_job, within=options.within)
@@ -74,6 +75,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=HERE / ".cache" / "reproduce")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "accuracy.md")
     parser.add_argument("--limits", help="seconds below and above 2000 rows; default 110,450")
+    parser.add_argument("--gpu", action="store_true", help="use it where there is one")
     parser.add_argument("--tiny", action="store_true", help="try the machinery alone")
     return parser.parse_args()
 

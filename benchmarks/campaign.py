@@ -76,7 +76,10 @@ def summary(rows: list[dict[str, Any]], wanted: int) -> str:
         done[row["name"]] += row["examples"]
         failed[row["name"]] += not row["passed"]
         seconds[row["name"]] += row["seconds"]
-    lines = ["| estimator | examples | of | shares that failed | seconds |", "|---|---|---|---|---|"]
+    lines = [
+        "| estimator | examples | of | shares that failed | seconds |",
+        "|---|---|---|---|---|",
+    ]
     lines += [f"| {n} | {done[n]} | {wanted} | {failed[n]} | {seconds[n]:.0f} |" for n in TESTS]
     return "\n".join(lines) + "\n"
 

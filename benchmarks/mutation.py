@@ -237,7 +237,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="modules whose path contains this")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.0, help="begin none after; 0: no end")
-    parser.add_argument("--each", type=int, default=SECONDS, help="of processor time for one change")
+    parser.add_argument(
+        "--each", type=int, default=SECONDS, help="of processor time for one change"
+    )
     parser.add_argument("--record", type=Path, help="outcomes so far; beside the plan if not given")
     parser.add_argument("--out", type=Path, help="where the table goes besides the screen")
     options = parser.parse_args(arguments)

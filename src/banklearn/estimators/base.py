@@ -372,7 +372,8 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         seconds = time.monotonic() - self._begun
         ended = [run.cut for run in runs if run.cut]
         stopped_by = "interrupt" if interrupted else "time" if ended else "plan"
-        self.provenance_ = provenance(engine.n_rows, seconds, stopped_by, seed)
+        device = str(getattr(engine, "device", None) or "cpu")
+        self.provenance_ = provenance(engine.n_rows, seconds, stopped_by, seed, device)
         self._warn(runs, interrupted)
 
     def _warn(self, runs: Any, interrupted: bool) -> None:

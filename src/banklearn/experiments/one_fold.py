@@ -120,6 +120,7 @@ def chain_facts(model: Any) -> dict[str, Any]:
     return {
         "sweeps": [int(n) for n in model.n_sweeps_],
         "draws": len(model.draws_),
+        "device": model.provenance_["device"],
         "scaling": model.input_scaling_.kind,
         "trend": model.trend_,
         "components": [int(t["K"][-1]) for t in model.trace_],

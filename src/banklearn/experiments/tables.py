@@ -31,6 +31,15 @@ class Entry:
     errors: dict[str, float]
     mark: Mark
     reduced: tuple[str, ...]
+    on_gpu: int = 0
+
+    @property
+    def cores(self) -> str:
+        """Cores of a fit, and in how many of the folds a GPU helped."""
+        text = f"{self.means['cores']:g}" if "cores" in self.means else ""
+        if not self.on_gpu:
+            return text
+        return f"{text} and a GPU" + (f" ({self.on_gpu} folds)" if self.on_gpu < self.folds else "")
 
     @property
     def cell(self) -> str:
@@ -80,6 +89,7 @@ def entries(records: Sequence[Record]) -> list[Entry]:
                     {f: standard_error(v) for f, v in values.items()},
                     marks[method],
                     reductions([r["reduced"] for r in rows if r.get("reduced")]),
+                    sum(map(on_gpu, rows)),
                 )
             )
     return found
@@ -99,9 +109,14 @@ def marks_of(records: Sequence[Record]) -> dict[str, Mark]:
     return mcnemar_marks(right)
 
 
+def on_gpu(record: Record) -> bool:
+    """Whether a fit summed its statistic on a GPU."""
+    return record.get("device", "cpu") != "cpu"
+
+
 def seconds_of(record: Record) -> float:
     """Seconds of a fit; of processor time where it had one core, which others may have used too."""
-    alone = record.get("cores") == 1 and "processor_seconds" in record
+    alone = record.get("cores") == 1 and "processor_seconds" in record and not on_gpu(record)
     return float(record["processor_seconds" if alone else "seconds"])
 
 
@@ -181,7 +196,7 @@ def details(found: Sequence[Entry]) -> str:
                 e.show(field)
                 for field in ("nlpd", "coverage", "ece", "pooled", "missed", "seconds")
             ),
-            f"{e.means['cores']:g}" if "cores" in e.means else "",
+            e.cores,
             "; ".join(e.reduced) or "full",
         ]
         for e in found

@@ -24,17 +24,20 @@ def versions() -> dict[str, str]:
     return found
 
 
-def provenance(rows: int, seconds: float, stopped_by: str, seed: int) -> dict[str, Any]:
+def provenance(
+    rows: int, seconds: float, stopped_by: str, seed: int, device: str = "cpu"
+) -> dict[str, Any]:
     """Plain facts about a fit that just ended.
 
     stopped_by is "plan" where all sweeps were made, else "time" or "interrupt". rows counts equal
-    rows once.
+    rows once; device is where the statistic was summed.
     """
     return {
         "rows": int(rows),
         "seconds": round(float(seconds), 3),
         "stopped_by": stopped_by,
         "seed": int(seed),
+        "device": device,
         "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
     }
