@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from banklearn import BankRegressor
+from banklearn.estimators.starting import prefer
+from banklearn.sampler.start import StartingPoint
 
 N = 400
 
@@ -33,7 +35,7 @@ def test_inputs_that_crowd_are_brought_to_normal_scores(start):
     rng = np.random.default_rng(start)
     # Five narrow clusters far from each other: distances say little, ranks say all.
     z = rng.uniform(0, 5, N)
-    x = 1000 * np.floor(z) + z % 1
+    x = 1e6 * np.floor(z) + z % 1
     assert chosen(x, np.sin(1.5 * z), start) == "quantile"
 
 
@@ -41,3 +43,21 @@ def test_inputs_that_crowd_are_brought_to_normal_scores(start):
 def test_heavy_tails_are_transformed(start):
     z = np.random.default_rng(start).standard_normal(N)
     assert chosen(np.sinh(3 * z), np.sin(3 * z), start) in ("arcsinh", "quantile")
+
+
+@pytest.mark.parametrize(
+    ("standard", "arcsinh", "quantile", "expected"),
+    [
+        (0.0, 9.0, 9.0, "standard"),
+        (0.0, 11.0, 9.0, "arcsinh"),  # near each other, but quantiles have not earned it
+        (0.0, 50.0, 30.0, "quantile"),
+        (0.0, 50.0, 20.0, "arcsinh"),
+        (0.0, 11.0, -90.0, "arcsinh"),
+        (-30.0, -90.0, -10.0, "quantile"),
+    ],
+)
+def test_near_ties_are_settled_by_what_a_transform_costs(standard, arcsinh, quantile, expected):
+    evidences = {"standard": standard, "arcsinh": arcsinh, "quantile": quantile}
+    best = {k: (k, "linear", StartingPoint(1.0, 1.0, e)) for k, e in evidences.items()}
+    assert prefer(best, rows=1000)[0] == expected
+    assert prefer({"arcsinh": best["arcsinh"]}, rows=1000)[0] == "arcsinh"
