@@ -1,7 +1,7 @@
 """Fit rows that do not fit: memory held, and time per sweep beside the engine in memory.
 
-    python benchmarks/out_of_core.py                  # 20 000 000 x 20, M = 192, a quarter of an hour
-    python benchmarks/out_of_core.py --rows 400000 --compare 200000                   # a quick look
+    python benchmarks/out_of_core.py             # 20 000 000 x 20, M = 192, a quarter of an hour
+    python benchmarks/out_of_core.py --rows 400000 --compare 200000                # a quick look
 
 Writes a synthetic Parquet set, fits it in a process of its own whose peak of resident memory is
 reported, and then, in another one, alternates sweeps of one chain between the memory engine and
