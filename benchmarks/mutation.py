@@ -69,6 +69,10 @@ TESTS = {
         "tests/sampler/test_sweep.py",
     ),
     "sampler/switch.py": ("tests/sampler/test_switch.py", "tests/sampler/test_sweep.py"),
+    "sampler/job.py": (
+        "tests/estimators/test_regressor_results.py",
+        "tests/estimators/test_spreading.py",
+    ),
     "sampler/joint_move.py": (
         "tests/sampler/test_joint_move.py",
         "tests/sampler/test_classification_sweep.py",

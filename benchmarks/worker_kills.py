@@ -39,6 +39,7 @@ def fit(kind: str, given: argparse.Namespace, data: tuple[Any, Any]) -> Any:
         trend="constant",
         input_scaling="standard",
         spectral_scale=0.4,
+        interweave_every=4,
         random_state=1,
     )
     return model.fit(*data)

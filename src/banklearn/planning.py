@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+Clock = Callable[[], float]
+
 #: Seconds that a calibration takes, about.
 CALIBRATION = 10.0
 #: Pieces per thread and sums per node of the tree on a cluster, as the Dask engine has them.
@@ -177,20 +179,25 @@ def plan(problem: Problem, rates: Rates, workers: int = 0, threads_per_worker: i
     )
 
 
-def per_second(work: Callable[[], float], seconds: float) -> float:
+def per_second(work: Callable[[], float], seconds: float, clock: Clock) -> float:
     """The best rate of several runs; `work` returns how much it did."""
     work()
-    best, end = 0.0, time.perf_counter() + seconds
+    best, end = 0.0, clock() + seconds
     while True:
-        begin = time.perf_counter()
+        begin = clock()
         done = work()
-        now = time.perf_counter()
+        now = clock()
         best = max(best, done / (now - begin))
         if now > end:
             return best
 
 
-def calibrate(frequencies: int = 192, inputs: int = 20, seconds: float = CALIBRATION) -> Rates:
+def calibrate(
+    frequencies: int = 192,
+    inputs: int = 20,
+    seconds: float = CALIBRATION,
+    clock: Clock = time.perf_counter,
+) -> Rates:
     """Measure this machine, all cores at work, with the code that a fit runs."""
     from banklearn.gram import BLOCK_ROWS
     from banklearn.numerics.blas import add_square, add_times_transposed
@@ -220,14 +227,14 @@ def calibrate(frequencies: int = 192, inputs: int = 20, seconds: float = CALIBRA
         return float(n)
 
     cores = available_cores()
-    trig = per_second(waves, share) / cores
+    trig = per_second(waves, share, clock) / cores
     cos_sin_rows(U + 1.0, star, 1.0)
     return Rates(
-        flops=per_second(products, share) / cores,
+        flops=per_second(products, share, clock) / cores,
         trig=trig,
-        polya_gamma=per_second(weights, share),
-        small_flops=per_second(lambda: _accept(frequencies, rng), share),
-        read_bytes=_reading(inputs, share),
+        polya_gamma=per_second(weights, share, clock),
+        small_flops=per_second(lambda: _accept(frequencies, rng), share, clock),
+        read_bytes=_reading(inputs, share, clock),
         cores=cores,
     )
 
@@ -250,7 +257,7 @@ def _accept(M: int, rng: np.random.Generator) -> float:
     return 40.0 * M**3
 
 
-def _reading(inputs: int, seconds: float) -> float:
+def _reading(inputs: int, seconds: float, clock: Clock) -> float:
     """Bytes of float64 per second from a Parquet file, as a fit reads it, file cache warm."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -267,7 +274,7 @@ def _reading(inputs: int, seconds: float) -> float:
         def read() -> float:
             return float(sum(b.X.nbytes + b.y.nbytes for b in source.blocks()))
 
-        return per_second(read, seconds)
+        return per_second(read, seconds, clock)
 
 
 def describe(problem: Problem, rates: Rates, cost: Cost, workers: int) -> dict[str, Any]:

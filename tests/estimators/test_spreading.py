@@ -117,6 +117,7 @@ def test_an_interrupt_is_heard_and_a_checkpoint_goes_on_here(client, monkeypatch
     def interrupt(self, chain, sweep, plan, info):
         if sweep == 9:
             signal.pthread_kill(main, signal.SIGINT)
+            time.sleep(2.0)  # the main thread must wake up before the last sweep, however busy
 
     with monkeypatch.context() as patch:
         patch.setattr("banklearn.estimators.progress.Progress.__call__", interrupt)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from math import isnan
 from types import TracebackType
 from typing import Any
@@ -23,6 +25,21 @@ def work(plan: Plan, sweeps: int) -> int:
         here = min(left, most)
         done, left = done + here * (size + BESIDE_ROWS), left - here
     return done + left * (size + BESIDE_ROWS)
+
+
+def time_column(seconds: Callable[[float, float, float], float]) -> Any:
+    """A column with a time made of a task's fields `begin` and `end` and of now."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Time(ProgressColumn):
+        """Goes on between two updates."""
+
+        def render(self, task: Task) -> Text:
+            value = seconds(task.fields["begin"], task.fields["end"], time.monotonic())
+            return Text(str(timedelta(seconds=round(max(value, 0.0)))), style="progress.remaining")
+
+    return Time()
 
 
 class Shown:
@@ -48,29 +65,26 @@ class Progress(Shown):
     ) -> None:
         self.verbose, self.plan, self.n_chains, self.quantity = verbose, plan, n_chains, quantity
         self._tasks: dict[int, Any] = {}
+        #: When a chain began, and the work that was done then.
+        self._since: dict[int, tuple[float, int]] = {}
+        self._free = 0.0
         self._lock = threading.Lock()
 
     def __enter__(self) -> Progress:
         if self.verbose:
-            from rich.progress import (
-                BarColumn,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
+            from rich.progress import BarColumn, TextColumn
 
             self._bar = make_bar(
                 TextColumn("chain {task.fields[chain]}"),
                 BarColumn(bar_width=10),
                 TextColumn("{task.fields[sweep]}/{task.fields[sweeps]}"),
                 TextColumn("{task.fields[report]}"),
-                TimeElapsedColumn(),
+                time_column(lambda begin, end, now: min(end, now) - begin),
                 TextColumn("left"),
-                TimeRemainingColumn(),
-                # A sweep may take minutes, and the time left is told from several.
-                speed_estimate_period=86_400.0,
+                time_column(lambda begin, end, now: end - now),
             )
             self._bar.start()
+            self._free = time.monotonic()
         return self
 
     def __call__(self, chain: int, sweep: int, plan: Plan, info: Info) -> None:
@@ -83,18 +97,29 @@ class Progress(Shown):
         )
         # In regression the likelihood to watch is the evidence itself.
         report = f"{self.quantity} {info.log_likelihood:.1f} {accepted}% K {info.K}"
+        done, whole = work(plan, min(sweep, plan.n_sweeps)), work(plan, plan.n_sweeps)
         with self._lock:
+            now = time.monotonic()
             if chain not in self._tasks:
+                # Its first sweep is done, and perhaps it went on from a checkpoint before that.
+                self._since[chain] = self._free, work(plan, sweep - 1)
                 self._tasks[chain] = self._bar.add_task(
                     "",
-                    total=work(plan, plan.n_sweeps),
+                    total=whole,
                     chain=chain,
                     report="",
                     sweep=0,
                     sweeps=plan.n_sweeps,
+                    begin=self._free,
+                    end=now,
                 )
-            done = work(plan, min(sweep, plan.n_sweeps))
-            self._bar.update(self._tasks[chain], completed=done, report=report, sweep=sweep)
+            begin, before = self._since[chain]
+            end = now + (now - begin) * (whole - done) / max(done - before, 1)
+            self._bar.update(
+                self._tasks[chain], completed=done, report=report, sweep=sweep, end=end
+            )
+            if done >= whole:
+                self._free = now  # a chain that waited begins now
 
 
 class Reading(Shown):

@@ -42,10 +42,11 @@ class RowKeys:
 
     def __add__(self, other: RowKeys) -> RowKeys:
         """Of these rows and then the others."""
-        moved = tuple((keys, places + self.n_rows) for keys, places in other.pieces)
         halvings = max(self.halvings, other.halvings)
-        both = RowKeys(self.n_rows + other.n_rows, (*self.pieces, *moved), halvings)
-        return both._within_capacity(thin=self.halvings != other.halvings)
+        pieces = self._thinned(halvings).pieces
+        for keys, places in other._thinned(halvings).pieces:
+            pieces = (*pieces, (keys, places + self.n_rows))
+        return RowKeys(self.n_rows + other.n_rows, pieces, halvings)._within_capacity()
 
     def choose(self, count: int, rng: np.random.Generator) -> Places:
         """The places of so many rows, drawn without replacement, in increasing order."""
@@ -61,14 +62,18 @@ class RowKeys:
         keys, places = _joined(self.pieces)
         return places[np.argsort(keys, kind="stable")]
 
-    def _within_capacity(self, thin: bool = False) -> RowKeys:
+    def _within_capacity(self) -> RowKeys:
         kept = self
-        while thin or sum(len(keys) for keys, _ in kept.pieces) > CAPACITY:
-            halvings = kept.halvings + (0 if thin else 1)
-            keys, places = _joined(kept.pieces)
-            small = keys >> np.uint64(64 - halvings) == 0
-            kept, thin = RowKeys(self.n_rows, ((keys[small], places[small]),), halvings), False
+        while sum(len(keys) for keys, _ in kept.pieces) > CAPACITY:
+            kept = kept._thinned(kept.halvings + 1)
         return kept
+
+    def _thinned(self, halvings: int) -> RowKeys:
+        if halvings == self.halvings:
+            return self
+        keys, places = _joined(self.pieces)
+        small = keys >> np.uint64(64 - halvings) == 0
+        return RowKeys(self.n_rows, ((keys[small], places[small]),), halvings)
 
 
 def _joined(pieces: tuple[tuple[Keys, Places], ...]) -> tuple[Keys, Places]:
