@@ -122,6 +122,7 @@ def run(
     for name, f, cells_left in _order(len(parts)):
         tell(f"{name}, fold {f + 1} of {len(parts)}")
         mine = name == "BaNK"
+        worker.ready(clock.left())  # after a kill: no cell pays for a fresh process
         limits = clock.bank(cells_left) if mine else clock.rival(cells_left)
         start = time.monotonic()
         if not mine and limits.whole is not None and limits.whole <= stopped.get(name, 0.0):
