@@ -100,7 +100,7 @@ audit: $(VENV)/.extra-trust ## look the locked packages up in the database of kn
 	$(RUN) -m pip_audit --require-hashes --disable-pip -r requirements/dev.lock
 
 docs: $(VENV)/.extra-docs ## build the documentation into site; warnings are errors
-	$(RUN) -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
 	$(RUN) docs_tools/links.py site
 
 gallery: $(VENV)/.extra-docs ## run the examples with their full budget; pictures into gallery-output

@@ -278,6 +278,11 @@ def test_an_ended_fit_goes_on(tmp_path):
     assert sum(after) > sum(before)
 
 
+def heed_interrupts():
+    """What a shell starts in the background ignores them, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
 def test_an_interrupted_fit_is_saved(tmp_path):
     write_flats(tmp_path / "flats.csv")
@@ -286,11 +291,16 @@ def test_an_interrupted_fit_is_saved(tmp_path):
         "--out", "m.bank", "--frequencies", "16", "--draws", "100000", "--max-time", "none",
         "--quiet", "--checkpoint-every", "0.5s",
     ]  # fmt: skip
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    while not list(tmp_path.glob("m.bank.checkpoint/*")) and process.poll() is None:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    )
+    try:
+        while not list(tmp_path.glob("m.bank.checkpoint/*")) and process.poll() is None:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 130, said
     assert "Interrupted" in said
     assert load_model(tmp_path / "m.bank").draws_

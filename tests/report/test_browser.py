@@ -3,8 +3,10 @@
 from contextlib import contextmanager
 
 import pytest
+from typer.testing import CliRunner
 
 from banklearn.baselines import RKSRegressor
+from banklearn.cli.app import app
 from banklearn.report import render, summarise
 from fitted import three_inputs, two_classes
 
@@ -161,3 +163,30 @@ def test_a_classifier_s_report(browser, tmp_path):
     file.write_text(render(summarise(*two_classes())), encoding="utf-8")
     with opened(browser, file) as page:
         assert page.locator("#figure-reliability circle").count() >= 1
+
+
+@pytest.mark.needs_data
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_report_of_bank_fit_on_bike(browser, bike_file, scheme):
+    """opened() checks that nothing is asked for and nothing complained about."""
+    assert bike_file.stat().st_size < 5_000_000
+    with opened(browser, bike_file, color_scheme=scheme) as page:
+        assert (background(page) > 128) == (scheme == "light")
+        found = page.eval_on_selector_all(
+            "figure[data-plot]", "all => all.map(f => f.dataset.plot)"
+        )
+        assert set(found) == FIGURES
+        ink = page.evaluate("getComputedStyle(document.body).color")
+        contrast = abs(sum(int(part) for part in ink[4:-1].split(",")) / 3 - background(page))
+        assert contrast > 128
+
+
+@pytest.fixture(scope="module")
+def bike_file(tmp_path_factory, data_folder):
+    folder = tmp_path_factory.mktemp("bike")
+    model, report = folder / "bike.bank", folder / "bike.html"
+    words = ["fit", str(data_folder / "bike.parquet"), "--target", "y", "--out", str(model)]
+    words += ["--report", str(report), "--frequencies", "16", "--warmup", "12", "--draws", "8"]
+    done = CliRunner().invoke(app, [*words, "--max-time", "none", "--quiet"])
+    assert done.exit_code == 0, done.output
+    return report

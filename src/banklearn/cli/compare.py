@@ -23,7 +23,7 @@ def compare(
     max_time: Annotated[
         str,
         typer.Option(help="Time for the whole comparison, kept whatever happens: 90s, 1h, none."),
-    ] = "8m",
+    ] = "9m",
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     frequencies: Annotated[int, typer.Option(min=1, help="Frequencies of BaNK and RKS.")] = 384,
     drop: use.Drop = None,
@@ -39,7 +39,7 @@ def compare(
     """Compare BaNK with a linear model, one RBF kernel and gradient boosting on your table.
 
     All see the same inputs, encoded anew from the training rows of each fold. The rivals may use
-    40 % of the time, and BaNK the rest, in even shares for the folds. What is not done when its
+    45 % of the time, and BaNK the rest, in even shares for the folds. What is not done when its
     time is up is stopped, left out of the means, and said to be.
 
     $ bank compare flats.csv --target price --frequencies 32 --folds 2 --max-time 20s

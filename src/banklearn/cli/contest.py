@@ -3,7 +3,8 @@
 The rivals together may use a share of the time, BaNK has the rest. A rival on a fold may use half
 of what is left to the rivals. BaNK's fits have even shares of what is left and end by themselves
 in time for their predictions; what these take longer goes off the next shares. A process that is
-not done when its time is up is killed, and its cell counted as unfinished.
+not done when its time is up is killed, and its cell counted as unfinished; a rival that was is not
+tried again with less.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from banklearn.cli.rivals import METHODS, make_rival
 from banklearn.cli.worker import Unfinished, Worker
 
 #: Share of the time that the rivals may use together.
-RIVALS = 0.4
+RIVALS = 0.45
 #: Share of the time that is kept for what comes after the cells.
 LAST = 0.02
 #: Share of a fold's time in which BaNK predicts, until a fold has shown how long that takes.
@@ -117,13 +118,20 @@ def run(
     worker.share(parts)
     clock.go()
     contest = Contest(len(parts))
+    stopped: dict[str, float] = {}  # seconds that were too few for a method
     for name, f, cells_left in _order(len(parts)):
         tell(f"{name}, fold {f + 1} of {len(parts)}")
         mine = name == "BaNK"
+        worker.ready(clock.left())  # after a kill: no cell pays for a fresh process
         limits = clock.bank(cells_left) if mine else clock.rival(cells_left)
         start = time.monotonic()
-        job = (score, name, f, task, frequencies, seed, limits.fit)
-        found = worker.call(*job, seconds=limits.whole)
+        if not mine and limits.whole is not None and limits.whole <= stopped.get(name, 0.0):
+            found: Any = Unfinished("an earlier fold had needed more time than was left")
+        else:
+            job = (score, name, f, task, frequencies, seed, limits.fit)
+            found = worker.call(*job, seconds=limits.whole)
+        if isinstance(found, Unfinished):
+            stopped[name] = max(stopped.get(name, 0.0), limits.whole or 0.0)
         if mine:
             clock.learn(limits, time.monotonic() - start)
         contest.note(name, found)
