@@ -69,6 +69,7 @@ TESTS = {
         "tests/sampler/test_sweep.py",
     ),
     "sampler/switch.py": ("tests/sampler/test_switch.py", "tests/sampler/test_sweep.py"),
+    "sampler/job.py": ("tests/estimators/test_regressor_results.py",),
     "sampler/joint_move.py": (
         "tests/sampler/test_joint_move.py",
         "tests/sampler/test_classification_sweep.py",
@@ -80,13 +81,14 @@ TESTS = {
         "tests/estimators/test_regressor_results.py",
     ),
     "sampler/scales.py": ("tests/sampler/test_conditionals.py",),
-    "sampler/start.py": ("tests/sampler/test_start.py",),
+    "sampler/start.py": ("tests/sampler/test_start.py", "tests/sampler/test_addresses.py"),
     "sampler/sweep.py": (
         "tests/sampler/test_adapt.py",
         "tests/sampler/test_sweep.py",
         "tests/sampler/test_interweave_path.py",
         "tests/sampler/test_classification_sweep.py",
         "tests/sampler/test_run.py",
+        "tests/sampler/test_addresses.py",
     ),
 }
 
