@@ -84,7 +84,9 @@ def test_what_is_not_noticed_counts_unless_it_changes_nothing(scripts):
     text, share = mutation.report(plan, found)
     assert share == 0.5
     assert reason in text
-    assert "1 of 2 noticed: 50.0 %; besides 1 that change nothing. 1 of the plan were not run." in text
+    assert (
+        "1 of 2 noticed: 50.0 %; besides 1 that change nothing. 1 of the plan were not run." in text
+    )
     assert "`a` became `b`: NOT NOTICED" in text
 
 

@@ -8,8 +8,6 @@ import pytest
 from banklearn import BankClassifier, BankRegressor
 from banklearn.numerics.streams import Purpose, Streams
 
-
-
 #: The sweep with which the first of two stages of the warm-up ends.
 STAGE_ENDS = 4
 
