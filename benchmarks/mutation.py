@@ -84,13 +84,14 @@ TESTS = {
         "tests/estimators/test_regressor_results.py",
     ),
     "sampler/scales.py": ("tests/sampler/test_conditionals.py",),
-    "sampler/start.py": ("tests/sampler/test_start.py",),
+    "sampler/start.py": ("tests/sampler/test_start.py", "tests/sampler/test_addresses.py"),
     "sampler/sweep.py": (
         "tests/sampler/test_adapt.py",
         "tests/sampler/test_sweep.py",
         "tests/sampler/test_interweave_path.py",
         "tests/sampler/test_classification_sweep.py",
         "tests/sampler/test_run.py",
+        "tests/sampler/test_addresses.py",
     ),
 }
 

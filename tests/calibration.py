@@ -30,8 +30,8 @@ N, M, TREND = 24, 3, "constant"
 PRIOR = make_prior(1, np.random.default_rng(5), lam_log_mean=-1.0, psi_shape=3.0, a0=3.0)
 LAGS = np.array([[0.5], [2.0]])
 PROBES = np.array([[-2.0], [0.3], [4.0]])
-#: Few draws far apart: 512 ranks among 11 tell what 460 among very many would, and at this thinning
-#: autocorrelations (0.1 to 0.2 for log evidence and lam) shift a bin by half its standard deviation.
+#: Few draws far apart: 512 ranks among 11 tell what 460 among very many would. Autocorrelations
+#: at this thinning (0.1 to 0.2 for log evidence and lam) shift a bin by half its deviation.
 WARMUP, THIN, DRAWS = 30, 7, 11
 BINS = 6
 

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ settings.register_profile("banklearn", deadline=None, derandomize=True)
 # `make campaign`: other examples every time; a failure prints how to repeat it.
 settings.register_profile("campaign", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("BANKLEARN_PROFILE", "banklearn"))
+
+# Shells let what runs in the background ignore Ctrl-C; tests of interruption need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SEEDS = [int(word) for word in os.environ.get("BANKLEARN_SEEDS", "0").split()]
 

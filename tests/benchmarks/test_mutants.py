@@ -1,6 +1,7 @@
 """The planted errors still fit the code, and the machinery notices one of them."""
 
 import importlib
+import json
 import sys
 
 import pytest
@@ -11,7 +12,8 @@ def scripts(repository, monkeypatch):
     """Import a module of the benchmarks folder by name."""
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
     yield importlib.import_module
-    for name in {"mutants", "mutation", "planted", "planting", "master_seeds"} & set(sys.modules):
+    ours = {"mutants", "mutation", "planted", "planting", "master_seeds", "campaign"}
+    for name in ours & set(sys.modules):
         del sys.modules[name]
 
 
@@ -58,3 +60,62 @@ def test_the_table_of_master_seeds_marks_a_failure(scripts):
     )
     assert "| 3 | updates alone | 2 | 1.0e-02 | b: \\|W\\| | yes |" in table
     assert "| 3 | calibration | 1 | 1.0e-09 | c: f | **no** |" in table
+
+
+def test_changes_judged_to_change_nothing_are_of_lines_that_exist(scripts, repository):
+    judged = scripts("mutation").judged()
+    assert judged
+    for (file, old, new), reason in judged.items():
+        source = (repository / "src" / "banklearn" / file).read_text(encoding="utf-8")
+        assert old.split(" ( ")[0] in source, old
+        assert old != new
+        assert len(reason.split()) > 3
+
+
+def test_what_is_not_noticed_counts_unless_it_changes_nothing(scripts):
+    mutation = scripts("mutation")
+    (file, old, new), reason = next(iter(mutation.judged().items()))
+    plan = [
+        {"file": file, "what": f"change {i}", "old": o, "new": n, "text": str(i)}
+        for i, (o, n) in enumerate([(old, new), ("a", "b"), ("c", "d"), ("e", "f")])
+    ]
+    found = {mutation.name_of(item): {"caught_by": ""} for item in plan[:3]}
+    found[mutation.name_of(plan[2])] = {"caught_by": "a test"}
+    text, share = mutation.report(plan, found)
+    assert share == 0.5
+    assert reason in text
+    assert (
+        "1 of 2 noticed: 50.0 %; besides 1 that change nothing. 1 of the plan were not run." in text
+    )
+    assert "`a` became `b`: NOT NOTICED" in text
+
+
+def test_a_run_of_master_seeds_goes_on_from_its_record(scripts, tmp_path, monkeypatch):
+    seeds = scripts("master_seeds")
+    out = tmp_path / "table.md"
+    call = ["--seeds", "1", "--jobs", "1", "--suite", "alone", "--out", str(out)]
+    assert seeds.main([*call, "--seconds", "1e-9"]) == 1  # nothing begins, and that is said
+    assert "units are missing" in out.read_text()
+    from trust import units
+
+    rows = [
+        {
+            "code": seeds.fingerprint(),
+            "unit": [unit.suite, unit.name, unit.part],
+            "master": 0,
+            "result": {"K": 0.5},
+            "seconds": 1.0,
+        }
+        for unit in units(("alone",))
+    ]
+    record = "\n".join(json.dumps(row) for row in rows) + '\n{"code": "cut'
+    out.with_suffix(".jsonl").write_text(record)
+    assert seeds.main(call) == 0
+    assert "| 0 | updates alone | 25 | 5.0e-01 |" in out.read_text()
+
+
+def test_a_campaign_says_what_is_missing(scripts, tmp_path):
+    campaign = scripts("campaign")
+    out = tmp_path / "campaign.md"
+    assert campaign.main(["--examples", "500", "--seconds", "1e-9", "--out", str(out)]) == 1
+    assert "| BankFeatures | 0 | 500 | 0 | 0 |" in out.read_text()

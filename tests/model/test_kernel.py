@@ -118,3 +118,19 @@ def test_the_bound_of_the_second_proposition_holds(d, M):
     assert exceeded <= 0.05
     # Not because nothing could exceed it: fewer frequencies do.
     assert (worst_errors(mixture, d, 2, 200, 7) >= eps_5).mean() > 0.05
+
+
+def test_kernel_and_density_take_points_in_any_arrangement():
+    rng = np.random.default_rng(0)
+    pi, mu = np.array([0.3, 0.7]), rng.standard_normal((2, 2))
+    Sigma = np.array([[[1.0, 0.3], [0.3, 0.5]], [[0.4, -0.1], [-0.1, 2.0]]])
+    points, W = rng.standard_normal((3, 4, 2)), rng.standard_normal((5, 2))
+    flat = points.reshape(12, 2)
+    for function in (
+        lambda t: mixture_kernel(t, pi, mu, Sigma),
+        lambda t: mixture_spectral_density(t, pi, mu, Sigma),
+        lambda t: empirical_kernel(t, W),
+    ):
+        assert function(points).shape == (3, 4)
+        np.testing.assert_allclose(function(points).ravel(), function(flat), rtol=1e-12)
+        np.testing.assert_allclose(function(flat[0]), function(flat)[0], rtol=1e-12)

@@ -126,6 +126,8 @@ def test_a_sweep_takes_the_path_of_recomputing_everything(C, M, trend):
         np.testing.assert_array_equal(chain.state.W, W)
         close(chain.beta[:, problem.h :], beta[:, problem.h :], 1e-7, 1e-8)
         close(info.log_likelihood, log_likelihood(problem, chain.beta, W), 1e-8, 1e-8)
+        # Nothing that this sampler lacks is reported to go wrong, or to want another step.
+        assert (info.trouble, info.jitter, info.lam_acceptance) == (False, 0, 0.44)
 
 
 def test_what_a_chain_carries_belongs_to_its_state():

@@ -6,7 +6,15 @@ import pytest
 from banklearn.model.evidence import gaussian_log_evidence, ridge
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Streams
-from banklearn.sampler.start import LAMS, SCALES, best_lam, choose_start, start_rows, starting_state
+from banklearn.sampler.start import (
+    LAMS,
+    SCALES,
+    best_lam,
+    choose_start,
+    scaling_rows,
+    start_rows,
+    starting_state,
+)
 from helpers import close, fresh_gram, make_problem
 
 
@@ -23,6 +31,29 @@ def test_the_best_precision_is_the_best_of_the_grid(case):
     lam, log_evidence = best_lam(gram.G[0], gram.r[0], gram.tt[0], gram.n[0], prior.a0, prior.b0)
     assert lam == LAMS[int(np.argmax(values))]
     close(log_evidence, max(values), 1e-7)
+
+
+def test_the_grids_are_even_in_logarithms():
+    np.testing.assert_allclose(SCALES, np.geomspace(1 / 16, 16, 17), rtol=1e-12)
+    np.testing.assert_allclose(LAMS, np.geomspace(1e-7, 1e3, 21), rtol=1e-12)
+
+
+def test_eigenvalues_that_round_below_zero_count_as_zero():
+    r = np.array([0.3, 0.0])
+    below = best_lam(np.diag([2.0, -5e-8]), r, 1.0, 10.0, 1.0, 1e-3)
+    zero = best_lam(np.diag([2.0, 0.0]), r, 1.0, 10.0, 1.0, 1e-3)
+    assert below == zero
+
+
+def test_a_fit_better_than_perfect_counts_as_perfect():
+    # r r' / G exceeds t't by rounding: the sum of squares that is left cannot be negative.
+    over = best_lam(np.eye(1), np.array([1.0]), 0.9, 4.0, 1.0, 1e-3)
+    lams = np.array(LAMS)
+    a_n, b_n = 3.0, 1e-3 + np.maximum(0.5 * (0.9 - 1 / (1 + lams)), 0.0)
+    log_ev = 0.5 * (np.log(lams) - np.log1p(lams)) - a_n * np.log(b_n) + np.log(2.0)
+    log_ev += np.log(1e-3) - 2.0 * np.log(2 * np.pi)
+    assert over[0] == lams[np.argmax(log_ev)]
+    close(over[1], log_ev.max(), 1e-12)
 
 
 def smooth_problem(scale, n=400, d=2, seed=0):
@@ -50,6 +81,21 @@ def test_a_subsample_is_enough_and_is_the_same_every_time():
     assert 0.4 < start.scale < 2.5
 
 
+def test_how_many_rows_are_looked_at():
+    rows = RowKeys.of(np.random.default_rng(0).standard_normal((110_000, 1)), None)
+    assert len(start_rows(rows, Streams(0))) == 4000
+    assert len(scaling_rows(rows, Streams(0))) == 100_000
+
+
+def test_at_most_128_frequencies_choose_the_start():
+    X, y = smooth_problem(1.0, n=60)
+    many, enough, fewer = (
+        choose_start(X, y, None, "none", M, 1.0, 1e-6, Streams(0), scales=(0.5, 1.0))
+        for M in (500, 128, 127)
+    )
+    assert many == enough != fewer
+
+
 def test_few_rows_are_all_used():
     X = np.zeros((7, 2))
     np.testing.assert_array_equal(start_rows(RowKeys.of(X, None), Streams(0)), np.arange(7))
@@ -67,6 +113,8 @@ def test_the_starting_state_is_one_component():
     assert (state.K, state.M, state.lam, state.alpha) == (1, 2000, 0.1, 1.5)
     close(state.Sigma[0], 0.25 * np.eye(3), 1e-12)
     assert state.W.std() == pytest.approx(0.5, rel=0.05)
+    np.testing.assert_array_equal(state.psi, np.full(3, 0.25))
+    np.testing.assert_array_equal(state.mu, np.zeros((1, 3)))
 
 
 def test_the_grid_goes_on_for_a_long_series():
