@@ -21,11 +21,11 @@ from banklearn.experiments.paper import CLASSIFICATION_METHODS, REGRESSION_METHO
 from banklearn.experiments.results import merge, read_results, write_results
 
 HERE = Path(__file__).resolve().parent
-#: Methods by the file that their records belong to.
-FILES = {
+#: Methods by the file that their records belong to; the page puts BaNK's beside the rivals'.
+FILES: dict[str, Sequence[str]] = {
     "regression": REGRESSION_METHODS,
     "classification": CLASSIFICATION_METHODS,
-    "rivals": rivals.METHODS,
+    "rivals": [method for method in rivals.METHODS if method != "bank"],
 }
 
 
@@ -38,13 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     methods = [word for word in options.methods.split(",") if word]
     records = [r for r in found(options.folders) if not methods or r["method"] in methods]
     for name, known in FILES.items():
-        new = [
-            r for r in records if r["method"] in known and (name == "rivals" or r["task"] == name)
-        ]
+        new = [r for r in records if r["method"] in known and name in ("rivals", r["task"])]
         path = options.results / f"{name}.parquet"
         old = read_results(path)
-        # BaNK's cells stand beside the rivals beyond the paper once there are any.
-        if new and (name != "rivals" or old or any(r["method"] != "bank" for r in new)):
+        if new:
             write_results(path, merge(old, new, IDENTITY))
             print(f"{path.name}: {len(new)} records added to {len(old)}")
 

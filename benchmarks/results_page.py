@@ -9,11 +9,13 @@ are in benchmarks/page.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from banklearn.experiments.comparison import FOLDS, bullets, run_on
+from banklearn.datasets.names import SPECS
+from banklearn.experiments.cells import Record
+from banklearn.experiments.comparison import FOLDS, IDENTITY, bullets, run_on
 from banklearn.experiments.figures import drawable, error_figure, save
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.paper import (
@@ -23,7 +25,8 @@ from banklearn.experiments.paper import (
     REGRESSION_METHODS,
     SOURCE,
 )
-from banklearn.experiments.results import read_results
+from banklearn.experiments.results import merge, read_results
+from banklearn.experiments.rivals import METHODS as RIVALS
 from banklearn.experiments.synthetic import CHAINS
 from banklearn.experiments.synthetic import table as synthetic_table
 from banklearn.experiments.synthetic_figure import synthetic_figure
@@ -63,14 +66,9 @@ def page(results: Path, docs: Path | None) -> str:
         (2, "classification", CLASSIFICATION_METHODS, CLASSIFICATION),
     ):
         parts += [f"## Table {number}: {task}"]
-        parts += comparison(results, task, task, docs)
+        parts += comparison(of_task(results, task, task), task, task, docs)
         parts += [missing(read_results(results / f"{task}.parquet"), order, of_paper)]
-    beyond = read_results(results / "rivals.parquet")
-    if beyond:
-        parts += ["## Beyond the paper", "The same folds with other libraries' methods."]
-        for task in ("regression", "classification"):
-            if lines := comparison(results, "rivals", task, docs):
-                parts += [f"### {task.capitalize()}", *lines]
+    parts += beyond(results, docs)
     parts += timing(results, docs)
     parts += synthetic(results, docs)
     parts += [prose("departures")]
@@ -82,39 +80,70 @@ def prose(name: str) -> str:
     return (HERE / "page" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def comparison(results: Path, name: str, task: str, docs: Path | None) -> list[str]:
+def of_task(results: Path, name: str, task: str) -> list[Record]:
+    """The records of one task in the file of an experiment."""
+    return [r for r in read_results(results / f"{name}.parquet") if r["task"] == task]
+
+
+def beyond(results: Path, docs: Path | None) -> list[str]:
+    """Other libraries' methods, beside BaNK's cells of the tables above."""
+    lines = []
+    for task in ("regression", "classification"):
+        records = of_task(results, "rivals", task)
+        sets = {r["set"] for r in records if r["method"] != "bank"}
+        ours = [
+            r for r in of_task(results, task, task) if r["method"] == "bank" and r["set"] in sets
+        ]
+        if sets:
+            found = merge([r for r in records if r["set"] in sets], ours, IDENTITY)
+            lines += [f"### {task.capitalize()}", *comparison(found, "rivals", task, docs)]
+            wanted = dict.fromkeys(r["set"] for r in of_task(results, task, task))
+            lines += [missing(found, RIVALS[1:], [s for s in wanted if s in SPECS])]
+    return ["## Beyond the paper", prose("beyond"), *lines] if lines else []
+
+
+def comparison(records: Sequence[Record], name: str, task: str, docs: Path | None) -> list[str]:
     """Table, figure, sentences and all cells of one task."""
-    records = [r for r in read_results(results / f"{name}.parquet") if r["task"] == task]
     if not records:
         return []
     found = entries(records)
     stem = name if name == task else f"{name}-{task}"
     lines = [paper_like(found), legend(task), figure(docs, stem, lambda: error_figure(found))]
-    lines += [bullets(rivals_against_paper(found))]
+    if name == task:
+        lines += [bullets(rivals_against_paper(found))]
     if any(e.method == "bank" for e in found):
         lines += ["Where BaNK loses to the best of the others:"]
         lines += [bullets(losses(found) or ["on none of these sets"])]
     return [*lines, "Every cell:", details(found), run_on(records)]
 
 
-def missing(records: Sequence[dict[str, Any]], methods: Sequence[str], paper: Any) -> str:
-    """The cells of the paper's table whose folds have not all been measured, in sentences."""
-    here = [s for s in paper if any(r["set"] == s for r in records)]
-    elsewhere = [s for s in paper if s not in here]
+def missing(records: Sequence[Record], methods: Sequence[str], sets: Iterable[str]) -> str:
+    """The cells of a table whose folds have not all been measured, in sentences."""
     lines = []
+    nowhere = [s for s in sets if not any(r["set"] == s for r in records)]
     for method in methods:
-        folds = {s: sum((r["set"], r["method"]) == (s, method) for r in records) for s in here}
+        counts = {
+            s: sum((r["set"], r["method"]) == (s, method) for r in records)
+            for s in sets
+            if s not in nowhere and tried(method, s)
+        }
         absent = [
             s if count == 0 else f"{s} ({len(FOLDS) - count} of {len(FOLDS)} folds)"
-            for s, count in folds.items()
+            for s, count in counts.items()
             if count < len(FOLDS)
         ]
         if absent:
-            every = not any(folds.values())
+            every = not any(counts.values())
             lines.append(f"{METHODS[method].title}: {'all sets' if every else ', '.join(absent)}")
-    if elsewhere:
-        lines.append(f"the paper's {', '.join(elsewhere)}: no method, for want of the data")
+    if nowhere:
+        lines.append(f"{', '.join(nowhere)}: no method")
     return "Not measured yet:\n\n" + bullets(lines) if lines else ""
+
+
+def tried(method: str, name: str) -> bool:
+    """Whether a method is meant for a set of this size."""
+    most = METHODS[method].most_rows
+    return most is None or 0.8 * SPECS[name].n_rows <= most
 
 
 def timing(results: Path, docs: Path | None) -> list[str]:

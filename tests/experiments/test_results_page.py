@@ -74,7 +74,10 @@ def test_cells_from_elsewhere_join_the_results(script, tmp_path):
         ("rks", 0.5),
     ]
     assert len(read_results(tmp_path / "classification.parquet")) == 1
-    assert {r["method"] for r in read_results(tmp_path / "rivals.parquet")} == {"bank", "trees"}
+    assert {r["method"] for r in read_results(tmp_path / "rivals.parquet")} == {"trees"}
+    text = script.page(tmp_path, None).split("## Beyond the paper")[1]
+    assert "| noise | **0.25**\\* | 0.3 |" in text
+    assert "pima" not in text.split("## Time")[0]
     with pytest.raises(SystemExit, match="holds no records"):
         collect.main([str(tmp_path / "docs"), "--results", str(tmp_path)])
 
