@@ -59,7 +59,7 @@ def make_series(
 
     y = smooth(x) + noise * rng.standard_normal(n_samples)
     y += 2.0 * np.sin(2.0 * np.pi * x / periods[0]) + 1.5 * np.cos(2.0 * np.pi * x / periods[1])
-    grid = np.linspace(0.0, span, 64 * int(span / length_scale) + 1)
+    grid = np.linspace(0.0, span, 32 * int(span / length_scale) + 1)
     path = smooth(grid)
     slope = np.gradient(path, grid)
     return Series(x, y, float(np.sqrt((path**2).mean() / (slope**2).mean())))
