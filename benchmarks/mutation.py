@@ -44,7 +44,7 @@ TESTS = {
     "model/laplace.py": ("tests/model/test_laplace.py",),
     "model/niw.py": ("tests/model/test_niw.py", "tests/sampler/test_conditionals.py"),
     "model/priors.py": ("tests/model/test_joint.py", "tests/sampler/test_conditionals.py"),
-    "sampler/accept.py": ("tests/sampler/test_accept.py",),
+    "sampler/accept.py": ("tests/sampler/test_accept.py", "tests/engines/test_device.py"),
     "sampler/assignments.py": (
         "tests/sampler/test_assignments.py",
         "tests/sampler/test_conditionals.py",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from banklearn.numerics import threads
+from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import run, sweep
 from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chain, run_chains
@@ -180,11 +181,12 @@ def test_a_stop_is_not_an_end_in_time(at, warmup, draws):
 
 def test_a_subsample_holds_each_row_once():
     engine = make_problem(0, N=40, M=4).engine()
-    part = run._subsample(engine, 30, Streams(0), 0)
+    keys = RowKeys.of(engine.X, None)
+    part = run._subsample(engine, 30, Streams(0), 0, keys)
     assert part.n_rows == 30
     assert len(np.unique(part.X, axis=0)) == 30
-    assert run._subsample(engine, 40, Streams(0), 0) is engine
-    other = run._subsample(engine, 30, Streams(0), 1)
+    assert run._subsample(engine, 40, Streams(0), 0, keys) is engine
+    other = run._subsample(engine, 30, Streams(0), 1, keys)
     assert not np.array_equal(part.X, other.X)
 
 
