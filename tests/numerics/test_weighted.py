@@ -38,3 +38,11 @@ def test_a_median_of_an_odd_number_is_the_middle():
     A = np.array([[5.0], [1.0], [3.0]])
     assert median(A, None)[0] == 3.0
     assert median(A, np.array([5.0, 1.0, 1.0]))[0] == 5.0
+
+
+def test_moments_have_the_same_bits_in_either_order(seed):
+    A = np.random.default_rng(seed).standard_normal((37, 4))
+    for one, other in zip(
+        mean_and_std(A, None), mean_and_std(np.asfortranarray(A), None), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)

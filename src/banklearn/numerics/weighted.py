@@ -12,7 +12,7 @@ def mean_and_std(A: Array, weight: Array | None) -> tuple[Array, Array]:
     """Column means and standard deviations (population), safe against overflow."""
     size = np.max(np.abs(A), axis=0, initial=0.0)
     size = np.where(size > 0, size, 1.0)
-    B = A / size
+    B = np.divide(A, size, order="C")  # sums round alike however A lies in memory
     mean = np.average(B, axis=0, weights=weight)
     std = np.sqrt(np.average((B - mean) ** 2, axis=0, weights=weight))
     return mean * size, std * size

@@ -17,6 +17,8 @@ from banklearn.posterior.draws import Draw
 Array = NDArray[np.float64]
 
 PREDICT_ROWS = 2048
+#: Standard deviations beyond which a density is taken to be that at this distance.
+FARTHEST = 1e150
 # From here on a Student t is a normal law to within 1e-4 of its cumulative distribution.
 _NORMAL_FROM = 2000.0
 
@@ -49,7 +51,8 @@ class Law:
 
     def log_density(self, y: Array) -> Array:
         """log p(y) per row, (n,)."""
-        z = (y - self.location) / self.scale
+        with np.errstate(over="ignore"):  # so far out that its square has no number
+            z = np.clip((y - self.location) / self.scale, -FARTHEST, FARTHEST)
         log_p = student_t.logpdf(z, self.dof[:, None]) - np.log(self.scale)
         return np.asarray(logsumexp(log_p, axis=0) - np.log(len(self.dof)))
 
