@@ -77,6 +77,34 @@ def test_a_dataframe_with_the_names_of_its_columns(client):
     assert_same_fit(case, reference, model, 1e-8)
 
 
+@pytest.fixture
+def eager_fusion():
+    """Dask reads several files as one when few of their columns are wanted, however small."""
+    import dask
+
+    with dask.config.set({"dataframe.parquet.minimum-partition-size": 1}):
+        yield
+
+
+def test_files_that_dask_would_read_together_for_one_column(client, eager_fusion, tmp_path):
+    import dask.dataframe as dd
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((600, 12)), columns=[f"x{i}" for i in range(12)])
+    table["y"] = table["x0"] + 0.1 * rng.standard_normal(600)
+    for part in range(6):
+        table[100 * part : 100 * (part + 1)].to_parquet(tmp_path / f"part-{part}.parquet")
+    frame = dd.read_parquet(tmp_path)
+    inputs = frame[[f"x{i}" for i in range(12)]]
+    assert len(frame["y"].to_delayed()) < len(inputs.to_delayed())
+    small = BankRegressor(5, n_warmup=3, n_draws=2, n_chains=1, random_state=0, device="cpu")
+    model = clone(small).fit(frame, target="y", client=client)
+    same = clone(small).set_params(merge_duplicates=False).fit(table[inputs.columns], table["y"])
+    np.testing.assert_allclose(model.predict(table[inputs.columns]), same.predict(inputs.compute()))
+    with pytest.raises(SourceError, match="partitions, which do not fit each other"):
+        clone(small).fit(inputs, frame["y"], client=client)
+
+
 def test_a_worker_killed_in_the_middle_of_a_sweep(client):
     case = make_case("binary", n_warmup=0, n_draws=8, interweave_every=0)
     X, y, _ = arrays(case, PARTITIONS[7])

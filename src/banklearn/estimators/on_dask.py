@@ -55,12 +55,26 @@ class DaskData:
         """Start to load the partitions on the workers."""
         client = client or default_client()
         wait_for_workers(client, patience)
-        X, y, weight, names = columns(X, y, weight, target)
-        parts = [partitions(values, X) for values in (X, y, weight) if values is not None]
         from dask import delayed
 
-        block = delayed(raw_block)
-        tasks = [block(i, *values) for i, values in enumerate(zip(*parts, strict=True))]
+        if target is not None and hasattr(X, "columns") and not hasattr(weight, "to_delayed"):
+            # Out of one table: of columns taken apart, Dask may read several files as one.
+            inputs, _, _, names = columns(X, y, weight, target)
+            taken = [*inputs.columns, target, *([] if weight is None else [weight])]
+            cut = delayed(table_block)
+            parts = X[taken].to_delayed()
+            tasks = [cut(i, part, len(inputs.columns)) for i, part in enumerate(parts)]
+        else:
+            X, y, weight, names = columns(X, y, weight, target)
+            lists = [partitions(values, X) for values in (X, y, weight) if values is not None]
+            if len({len(found) for found in lists}) > 1:
+                raise SourceError(
+                    f"X, y and weights come in {[len(found) for found in lists]} partitions, which "
+                    "do not fit each other. Pass the whole table, and the names of the columns as "
+                    "target and sample_weight; or repartition them alike."
+                )
+            block = delayed(raw_block)
+            tasks = [block(i, *values) for i, values in enumerate(zip(*lists, strict=True))]
         return cls(client, client.compute(tasks), names, patience)
 
     def survey(self, summarise: SummariseTarget, verbose: int) -> Survey:
@@ -171,6 +185,12 @@ def partitions(values: Any, X: Any) -> list[Any]:
         f"y and weights must be Dask collections like X, but one is a {type(values).__name__}. "
         "Turn it into one with dask.array.from_array."
     )
+
+
+def table_block(number: int, table: Any, inputs: int) -> RawBlock:
+    """One partition of a table on its worker: inputs, then the target, then weights if any."""
+    weight = table.iloc[:, inputs + 1] if table.shape[1] > inputs + 1 else None
+    return raw_block(number, table.iloc[:, :inputs], table.iloc[:, inputs], weight)
 
 
 def raw_block(number: int, X: Any, y: Any, weight: Any = None) -> RawBlock:
