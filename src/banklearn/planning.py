@@ -26,7 +26,7 @@ Clock = Callable[[], float]
 #: Seconds that a calibration takes, about.
 CALIBRATION = 10.0
 #: Pieces per thread and sums per node of the tree on a cluster, as the Dask engine has them.
-PIECES_PER_THREAD, FAN_IN = 4, 8
+PIECES_PER_THREAD, FAN_IN, PIECE_BYTES = 4, 8, 256 << 20
 #: Rows of the sample for scaling, and of the largest subsample of the warm-up.
 SAMPLE_ROWS, STAGE_ROWS = 100_000, 640_000
 #: Bytes of Python with its libraries and compiled code.
@@ -139,6 +139,7 @@ def plan(problem: Problem, rates: Rates, workers: int = 0, threads_per_worker: i
     rest = c * one["small_flops"] / rates.small_flops
     if workers:
         pieces = min(cores * PIECES_PER_THREAD, -(-problem.rows // 4096))
+        pieces = max(pieces, int(-(-data // PIECE_BYTES)))
         depth = max(1, int(np.ceil(np.log(max(pieces, 2)) / np.log(FAN_IN))))
         # A node of the tree takes FAN_IN sums in, one after another; levels follow each other.
         sent = c * (one["sums"] * pieces + one["proposals"] * workers)

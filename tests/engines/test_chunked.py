@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -138,6 +139,46 @@ def test_members_share_each_read_and_do_not_wait_for_those_who_left():
         thread.join(20)
     assert got == {name: [[0, 1, 2, 3, 4]] * n for name, n in (("a", 1), ("b", 3), ("c", 2))}
     assert reader.reads == 3
+
+
+class Counting:
+    """A statistic that counts blocks, and fails at one of them, or before the first."""
+
+    def __init__(self, fail_at=None):
+        self.fail_at = fail_at
+
+    def zero(self, ops):
+        if self.fail_at == 0:
+            raise MemoryError("no room for sums")
+        return [0]
+
+    def add(self, ops, total, block):
+        total[0] += 1
+        if total[0] == self.fail_at:
+            raise MemoryError("no room for features")
+
+    def finish(self, ops, total):
+        return total[0]
+
+
+@pytest.mark.parametrize("fail_at", [0, 3])
+@pytest.mark.parametrize("picked", [False, True])
+def test_a_chain_that_fails_in_a_sum_does_not_hang_the_others(fail_at, picked):
+    rows = 40 * BLOCK_ROWS
+    piece = Piece(np.ones((BLOCK_ROWS, 64)), np.ones(BLOCK_ROWS), None)
+    engine = ChunkedEngine(lambda: iter([piece] * 40), rows, 64, False)
+    engine.expect(2)
+    part = PickedEngine(engine, np.arange(rows)) if picked else engine
+
+    def chain(statistic):
+        with engine.member():
+            return [part.sum(statistic), part.sum(statistic)]
+
+    # The failed future keeps its traceback, and with it everything that the sum had in hand.
+    with ThreadPoolExecutor(2) as pool:
+        bad, good = pool.submit(chain, Counting(fail_at)), pool.submit(chain, Counting())
+        assert isinstance(bad.exception(timeout=30), MemoryError)
+        assert good.result(timeout=30) == [40, 40]
 
 
 def test_a_member_that_fails_in_the_middle_holds_nobody_up():

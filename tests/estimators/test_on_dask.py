@@ -13,7 +13,9 @@ from sklearn.base import clone
 
 from banklearn import BankRegressor
 from banklearn.engines.dask import ClusterError
+from banklearn.estimators.blockwise import Preparation, Standardised, summarise_numbers
 from banklearn.estimators.on_dask import DaskData
+from banklearn.posterior.scaling import fit_scaling, target_scaling
 from banklearn.sources import SourceError
 from blockwise import PARTITIONS, assert_same_fit, fit_in_memory, make_case
 
@@ -75,6 +77,23 @@ def test_a_dataframe_with_the_names_of_its_columns(client):
     model = clone(case.estimator).fit(frame, target="y", sample_weight="w")
     assert list(model.feature_names_in_) == ["a", "b"]
     assert_same_fit(case, reference, model, 1e-8)
+
+
+def test_pieces_are_cut_as_at_the_beginning_whatever_workers_there_are_now(client, monkeypatch):
+    import dask.array as da
+
+    rows = np.random.default_rng(0).standard_normal((70_000, 2))
+    X, y = da.from_array(rows, chunks=(9000, 2)), da.from_array(rows[:, 0], chunks=9000)
+    first, later = (DaskData.collect(X, y, None, None, client) for _ in range(2))
+    found = [data.survey(summarise_numbers, 0) for data in (first, later)]
+    scaling = fit_scaling(rows, None, "standard")
+    prepare = Preparation(Standardised(target_scaling(found[0].target)), scaling=scaling)
+    before = first.engine(prepare, found[0])
+    half = dict(list(client.nthreads().items())[:1])
+    monkeypatch.setattr(client, "nthreads", lambda: half)
+    after = later.engine(prepare, found[1])
+    assert before.starts == after.starts
+    assert len(before.pieces) > 1
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ same order, so that both engines give the same chain. Memory does not grow with 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,8 @@ class ChunkedEngine:
 
     def sum(self, statistic: Statistic[Any]) -> Any:
         """Add the blocks in order, in one read."""
-        return _sum(self.ops, statistic, self.reader.pieces())
+        with closing(self.reader.pieces()) as pieces:
+            return _sum(self.ops, statistic, pieces)
 
     def subset(self, rows: NDArray[np.intp]) -> Engine:
         """Some of the rows: gathered in memory, or picked out of every read where they are many."""
@@ -83,12 +84,13 @@ class PickedEngine:
 
     def sum(self, statistic: Statistic[Any]) -> Any:
         """Add the blocks in order, in one read of the whole."""
-        pieces = recut(self._picked(), piece_rows(self.whole.n_inputs))
-        return _sum(self.whole.ops, statistic, pieces)
+        with closing(self.whole.reader.pieces()) as every:
+            pieces = recut(self._picked(every), piece_rows(self.whole.n_inputs))
+            return _sum(self.whole.ops, statistic, pieces)
 
-    def _picked(self) -> Iterator[Piece]:
+    def _picked(self, every: Iterator[Piece]) -> Iterator[Piece]:
         start = 0
-        for piece in self.whole.reader.pieces():
+        for piece in every:
             low, high = np.searchsorted(self.rows, (start, start + len(piece)))
             yield piece[self.rows[low:high] - start]
             start += len(piece)

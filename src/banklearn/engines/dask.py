@@ -23,7 +23,7 @@ from banklearn.engines.memory import MemoryEngine
 from banklearn.engines.pieces import Piece
 from banklearn.gram import BLOCK_ROWS, Redrawn, WorkingFunction
 from banklearn.model.features import Trend
-from banklearn.numerics.threads import limited_to
+from banklearn.numerics.threads import one_thread_each
 
 Array = NDArray[np.float64]
 
@@ -55,9 +55,11 @@ class DaskEngine:
         pieces: Sequence[Any],
         sizes: Sequence[int],
         n_inputs: int,
+        threads: int,
         patience: float = PATIENCE,
     ) -> None:
         self.client, self.pieces, self.patience = client, list(pieces), patience
+        self.threads = threads
         self.starts = list(accumulate(sizes, initial=0))
         self.n_inputs = n_inputs
 
@@ -93,10 +95,8 @@ class DaskEngine:
         if not np.array_equal(order, np.arange(len(rows))):
             raise ValueError("Rows of a large subset must be in increasing order.")
         sizes = [len(chosen) for chosen in here]
-        return DaskEngine(
-            self.client, *cut_evenly(self.client, parts, sizes, self.n_inputs), self.n_inputs,
-            self.patience,
-        )  # fmt: skip
+        pieces, lengths = cut_evenly(self.client, parts, sizes, self.n_inputs, self.threads)
+        return DaskEngine(self.client, pieces, lengths, self.n_inputs, self.threads, self.patience)
 
     def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
         """Drawn anew each time: a worker that is lost takes nothing with it."""
@@ -107,7 +107,7 @@ def partial_sum(piece: Piece, start: int, statistic: Statistic[Any]) -> list[Any
     """The accumulators of one piece; start is the place of its first row."""
     ops = HostOps()
     total = statistic.zero(ops)
-    with limited_to(1):  # the threads of a worker are for tasks
+    with one_thread_each():  # the threads of a worker are for tasks
         for block in piece.blocks(start):
             statistic.add(ops, total, block)
     return total
@@ -123,12 +123,16 @@ def add_up(parts: Sequence[list[Any]]) -> list[Any]:
 
 
 def cut_evenly(
-    client: Any, parts: Sequence[Any], sizes: Sequence[int], n_inputs: int
+    client: Any, parts: Sequence[Any], sizes: Sequence[int], n_inputs: int, width: int
 ) -> tuple[list[Any], list[int]]:
-    """Futures of pieces that begin at whole blocks, from futures of pieces of any size."""
+    """Futures of pieces that begin at whole blocks, from futures of pieces of any size.
+
+    width is the number of threads that the pieces are meant for. It is that of the beginning: sums
+    are rounded by pieces, and must not change because a worker is being replaced.
+    """
     n_rows = sum(sizes)
     threads = [worker for worker, count in sorted(client.nthreads().items()) for _ in range(count)]
-    blocks = -(-n_rows // (max(len(threads), 1) * PIECES_PER_THREAD * BLOCK_ROWS))
+    blocks = -(-n_rows // (max(width, 1) * PIECES_PER_THREAD * BLOCK_ROWS))
     blocks = min(max(blocks, 1), max(PIECE_BYTES // (8 * n_inputs * BLOCK_ROWS), 1))
     rows = blocks * BLOCK_ROWS
     starts = list(accumulate(sizes, initial=0))

@@ -96,17 +96,35 @@ class _Subscription:
             except queue.Full:
                 continue
 
+    def get(self) -> Piece | BaseException | None:
+        """The next piece, what went wrong, or None at the end."""
+        return self._queue.get()
+
+
+class Pieces:
+    """What one reader hears of a read; who stops early must close it, or all others wait."""
+
+    def __init__(self, subscription: _Subscription) -> None:
+        self._subscription = subscription
+
     def __iter__(self) -> Iterator[Piece]:
-        try:
-            while True:
-                item = self._queue.get()
-                if item is None:
-                    return
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
-        finally:
-            self.closed.set()
+        return self
+
+    def __next__(self) -> Piece:
+        if self._subscription.closed.is_set():
+            raise StopIteration
+        item = self._subscription.get()
+        if isinstance(item, Piece):
+            return item
+        self.close()
+        raise StopIteration if item is None else item
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._subscription.closed.set()
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class SharedReader:
@@ -139,13 +157,13 @@ class SharedReader:
                 self._members -= 1
                 self._start_if_complete()
 
-    def pieces(self) -> Iterator[Piece]:
-        """All pieces of the next read."""
+    def pieces(self) -> Pieces:
+        """All pieces of the next read; close it when they are not wanted any more."""
         subscription = _Subscription(self._ahead)
         with self._lock:
             self._waiting.append(subscription)
             self._start_if_complete()
-        return iter(subscription)
+        return Pieces(subscription)
 
     def _start_if_complete(self) -> None:
         if self._waiting and len(self._waiting) >= self._members:

@@ -36,10 +36,15 @@ class DaskData:
     """Blocks (X, y, weight) as futures, one for each partition that has rows."""
 
     def __init__(
-        self, client: Any, blocks: Sequence[Any], names: Sequence[str] | None, patience: float
+        self,
+        client: Any,
+        blocks: Sequence[Any],
+        names: Sequence[str] | None,
+        threads: int,
+        patience: float,
     ) -> None:
         self.client, self.blocks, self.names = client, list(blocks), names
-        self.patience = patience
+        self.threads, self.patience = threads, patience
         self.sizes: list[int] = []
 
     @classmethod
@@ -55,9 +60,14 @@ class DaskData:
         """Start to load the partitions on the workers."""
         client = client or default_client()
         wait_for_workers(client, patience)
+        threads = sum(client.nthreads().values())
         from dask import delayed
 
-        if target is not None and hasattr(X, "columns") and not hasattr(weight, "to_delayed"):
+        if (
+            target is not None
+            and hasattr(X, "columns")
+            and (weight is None or isinstance(weight, str))
+        ):
             # Out of one table: of columns taken apart, Dask may read several files as one.
             inputs, _, _, names = columns(X, y, weight, target)
             taken = [*inputs.columns, target, *([] if weight is None else [weight])]
@@ -75,7 +85,7 @@ class DaskData:
                 )
             block = delayed(raw_block)
             tasks = [block(i, *values) for i, values in enumerate(zip(*lists, strict=True))]
-        return cls(client, client.compute(tasks), names, patience)
+        return cls(client, client.compute(tasks), names, threads, patience)
 
     def survey(self, summarise: SummariseTarget, verbose: int) -> Survey:
         """Check and sum up every partition where it lies."""
@@ -114,9 +124,9 @@ class DaskData:
         assert prepare.scaling is not None
         n_inputs = int(prepare.scaling.used.sum())
         prepared = self.client.map(_prepared, self.blocks, prepare=prepare, pure=False)
-        pieces, lengths = cut_evenly(self.client, prepared, self.sizes, n_inputs)
+        pieces, lengths = cut_evenly(self.client, prepared, self.sizes, n_inputs, self.threads)
         self.blocks = []  # the cluster may forget the rows as they were read
-        return DaskEngine(self.client, pieces, lengths, n_inputs, self.patience)
+        return DaskEngine(self.client, pieces, lengths, n_inputs, self.threads, self.patience)
 
 
 def default_client() -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from banklearn.engines.dask import PATIENCE, ClusterError, LostWorkError, result, wait_for_workers
 from banklearn.engines.memory import MemoryEngine
 from banklearn.numerics.row_keys import RowKeys
-from banklearn.numerics.threads import limited_to
+from banklearn.numerics.threads import one_thread_each
 from banklearn.posterior.draws import Draw
 from banklearn.sampler.job import Job
 from banklearn.sampler.run import Bookmark, Monitor, Run
@@ -129,7 +129,7 @@ def leg(
     if last:
         stop.set()
     mark = _Leg(run, job.plan.n_sweeps, seconds)
-    with limited_to(1):  # the threads of a worker are for tasks
+    with one_thread_each():  # the threads of a worker are for tasks
         try:
             return True, job.run(*rows, None, stop, mark, elapsed), mark.stored
         except _LegOver as over:

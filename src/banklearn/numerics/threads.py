@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -41,6 +42,27 @@ def in_parts(loop: Callable[..., Any], *arguments: Any, side_by_side: bool = Tru
         job.result()
 
 
+class _OneEach:
+    """A limit of one thread that tasks side by side share: the first sets it, the last lifts it."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._limit.enter_context(limited_to(1))
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._limit.close()
+
+
 @contextmanager
 def limited_to(count: int | None) -> Iterator[None]:
     """Limit BLAS and this library's loops for all that runs inside; None changes nothing."""
@@ -54,3 +76,7 @@ def limited_to(count: int | None) -> Iterator[None]:
             yield
     finally:
         _limit = before
+
+
+#: Around each of several tasks that share a process, each with a thread of its own.
+one_thread_each = _OneEach()
