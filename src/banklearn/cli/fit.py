@@ -75,6 +75,10 @@ def fit(
     chosen = PlanOptions(tuple(drop or ()), tuple(text or ()), encode)
     part = found.table.take(train)
     learned = learn_plan(part, found.target, found.y[train], chosen, seed)
+    X_test: Any = None
+    held_notes: list[str] = []
+    if len(test):  # before the fit: what is refused here must not cost one
+        X_test, held_notes = learned.plan.apply(found.table.take(test), unseen="ignore")
     say.notes([*found.notes, *learned.notes])
     say.warn(found.unusable)
     _show_plan(learned.plan, found.target, len(train), len(test))
@@ -93,10 +97,7 @@ def fit(
     warned = fit_caught(model, learned.X, found.y[train], **during)
     say.warn(warned)
     result: dict[str, float] | None = None
-    held_notes: list[str] = []
-    X_test: Any = None
     if len(test):
-        X_test, held_notes = learned.plan.apply(found.table.take(test), unseen="ignore")
         result = scores(model, X_test, found.y[test], found.y[train])
     record = Record(
         plan=learned.plan,
