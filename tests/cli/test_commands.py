@@ -27,6 +27,7 @@ from banklearn.tables.targets import learn_target
 from command_line import QUICK, bank
 from conftest import data_missing
 
+
 @pytest.fixture(scope="module")
 def flats(tmp_path_factory):
     """A folder with a table, a model fitted to it, and what the fit said."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from banklearn.cli.prepare import held_out
-from command_line import bank
+from command_line import QUICK, bank
 
 
 @pytest.fixture
@@ -37,3 +37,28 @@ def test_a_bad_cell_in_a_held_out_row_is_refused_before_the_fit(numbers, tmp_pat
     assert f"line {row + 2}, column 'x'" in result.stderr
     assert "'oops'" in result.stderr
     assert not list(tmp_path.glob("m.bank*"))
+
+
+@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_a_page_on_training_rows_says_so(kind, numbers, tmp_path):
+    data, page = numbers(), tmp_path / "page.html"
+    if kind == "classification":
+        head, *rows = data.read_text().splitlines()
+        rows = [row.rsplit(",", 1)[0] + (",no" if ",-" in row else ",yes") for row in rows]
+        data.write_text("\n".join([head, *rows]))
+    model = tmp_path / "m.bank"
+    words = ("fit", data, "--target", "y", "--out", model, "--report", page, *QUICK)
+    result = bank(*words, "--holdout", "0")
+    assert "judges it by training rows" in result.stderr
+    bank("report", model, data, "--out", tmp_path / "again.html")
+    for path in (page, tmp_path / "again.html"):
+        text = path.read_text(encoding="utf-8")
+        assert "kept out" not in text
+        assert "<h2>Scores on rows that the fit has seen</h2>" in text
+        assert "On 60 rows that the fit has seen, " in text
+        assert "The scores on this page are of rows that the fit has seen" in text
+        assert "rows shown, seen by the fit" in text
+    bank(*words)
+    text = page.read_text(encoding="utf-8")
+    assert "On 12 rows kept out of the fit, " in text
+    assert "has seen" not in text
