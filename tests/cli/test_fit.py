@@ -58,6 +58,8 @@ def test_a_page_on_training_rows_says_so(kind, numbers, tmp_path):
         assert "On 60 rows that the fit has seen, " in text
         assert "The scores on this page are of rows that the fit has seen" in text
         assert "rows shown, seen by the fit" in text
+    assert "Too few rows were kept out" in bank(*words, "--holdout", "0.01").stderr
+    assert "On 59 rows that the fit has seen, " in page.read_text(encoding="utf-8")
     bank(*words)
     text = page.read_text(encoding="utf-8")
     assert "On 12 rows kept out of the fit, " in text

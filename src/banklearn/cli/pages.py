@@ -12,6 +12,8 @@ from banklearn.cli.files import Record
 
 #: Rows shown in a report: its page holds them all.
 MOST_ROWS = 2000
+#: Rows that a page needs: with one there is nothing to compare.
+FEWEST_ROWS = 2
 
 
 def write_report(
@@ -34,8 +36,11 @@ def write_report(
     from banklearn.report import render, summarise
 
     warnings: list[str] = []
-    if X_test is None or len(X_test) == 0:
-        warnings.append("No rows were kept out of the fit: the report judges it by training rows.")
+    if X_test is None or len(X_test) < FEWEST_ROWS:
+        warnings.append(
+            f"{'No' if X_test is None or len(X_test) == 0 else 'Too few'} rows were kept out of "
+            "the fit: the report judges it by training rows."
+        )
         X_test, y_test, standing = X, y, "seen"
     left_out = list(dict.fromkeys([*record.unusable, *unused]))
     if len(X_test) > MOST_ROWS:
