@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from banklearn.cli import options as use
+from banklearn.cli.outputs import check_output
 
 
 def report(
@@ -28,6 +29,7 @@ def report(
 
     $ bank report flats.bank flats.csv --out flats.html
     """
+    check_output(out, "--out", model, data)
     from banklearn.cli import say
     from banklearn.cli.files import load
     from banklearn.cli.pages import FEWEST_ROWS, write_report
