@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from banklearn import BankRegressor, __version__, load_model
 from banklearn.cli.app import COMMANDS, app, is_there
@@ -25,17 +24,8 @@ from banklearn.datasets.flats import write_flats
 from banklearn.experiments import EXPERIMENTS
 from banklearn.tables import TablePlan, learn_plan, read
 from banklearn.tables.targets import learn_target
+from command_line import QUICK, bank
 from conftest import data_missing
-
-QUICK = ("--frequencies", "8", "--warmup", "6", "--draws", "4", "--max-time", "none", "--quiet")
-
-
-def bank(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words], prog_name="bank")
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

@@ -140,8 +140,10 @@ def _show(contest: Contest, task: str, title: str, took: float, piped: bool) -> 
     for name, reasons in contest.unfinished.items():
         out.print(
             f"[bold yellow]{name} has no result on {len(reasons)} of {contest.folds} folds[/]: "
-            f"{'; '.join(dict.fromkeys(reasons))}. More time (--max-time) or fewer folds may help."
+            f"{say.escape('; '.join(dict.fromkeys(reasons)))}."
         )
+    if sum(map(len, contest.unfinished.values())) > contest.failed:
+        out.print("More time (--max-time) or fewer folds may help.")
     if contest.ended_early:
         out.print(
             f"The time ended {contest.ended_early} of {contest.folds} fits of BaNK early; more "

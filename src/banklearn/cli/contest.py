@@ -4,7 +4,7 @@ The rivals together may use a share of the time, BaNK has the rest. A rival on a
 of what is left to the rivals. BaNK's fits have even shares of what is left and end by themselves
 in time for their predictions; what these take longer goes off the next shares. A process that is
 not done when its time is up is killed, and its cell counted as unfinished; a rival that was is not
-tried again with less.
+tried again with less. A cell that fails is unfinished too, with the error as the reason.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Contest:
         default_factory=lambda: {name: [] for name in METHODS}
     )
     unfinished: dict[str, list[str]] = field(default_factory=dict)
+    failed: int = 0
     ended_early: int = 0
 
     def note(self, name: str, found: Cell | Unfinished) -> None:
@@ -59,6 +60,7 @@ class Contest:
         if isinstance(found, Unfinished):
             self.results[name].append(None)
             self.unfinished.setdefault(name, []).append(found.reason)
+            self.failed += found.failed
             return
         self.results[name].append(found.scores)
         self.ended_early += any("max_time" in sentence for sentence in found.warned)
@@ -129,13 +131,21 @@ def run(
             found: Any = Unfinished("an earlier fold had needed more time than was left")
         else:
             job = (score, name, f, task, frequencies, seed, limits.fit)
-            found = worker.call(*job, seconds=limits.whole)
-        if isinstance(found, Unfinished):
+            found = _guarded(worker, job, limits.whole)
+        if isinstance(found, Unfinished) and not found.failed:
             stopped[name] = max(stopped.get(name, 0.0), limits.whole or 0.0)
         if mine:
             clock.learn(limits, time.monotonic() - start)
         contest.note(name, found)
     return contest
+
+
+def _guarded(worker: Worker, job: tuple[Any, ...], seconds: float | None) -> Any:
+    """A cell; one that raises is no reason to lose the others."""
+    try:
+        return worker.call(*job, seconds=seconds)
+    except RuntimeError as error:
+        return Unfinished(f"it failed: {str(error).strip().splitlines()[-1]}", failed=True)
 
 
 def _order(folds: int) -> Iterator[tuple[str, int, int]]:
@@ -165,7 +175,7 @@ def score(
     model = (
         make(task, n_frequencies=frequencies, max_time=max_time, random_state=seed)
         if name == "BaNK"
-        else make_rival(name, task, frequencies, seed)
+        else make_rival(name, task, frequencies, seed, y)
     )
     start = time.monotonic()
     warned = fit_caught(model, X, y)

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-OK, UNEXPECTED, USAGE, DATA, MODEL, PACKAGE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+OK, UNEXPECTED, USAGE, DATA, MODEL, PACKAGE, FILE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
 EXIT_CODES = {
     OK: "done",
@@ -18,6 +18,7 @@ EXIT_CODES = {
     DATA: "the data cannot be used",
     MODEL: "the model file cannot be used",
     PACKAGE: "an optional package is missing",
+    FILE: "a file cannot be read or written",
     INTERRUPTED: "interrupted (what was fitted until then is saved)",
 }
 
@@ -50,10 +51,18 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             from banklearn.cli.say import console
 
-            console().print(f"[bold red]bank:[/] {_escaped(str(error))}", soft_wrap=True)
+            console().print(f"[bold red]bank:[/] {_escaped(sentence_of(error))}", soft_wrap=True)
             raise typer.Exit(code) from None
 
     return run
+
+
+def sentence_of(error: Exception) -> str:
+    """The error in words; the system's own come with the file."""
+    if isinstance(error, OSError) and error.strerror and code_of(error) == FILE:
+        where = f"{error.filename} cannot be read or written" if error.filename else "A file failed"
+        return f"{where}: {error.strerror}."
+    return str(error)
 
 
 def code_of(error: Exception) -> int:
@@ -69,6 +78,8 @@ def code_of(error: Exception) -> int:
         return MODEL
     if isinstance(error, ModuleNotFoundError):
         return PACKAGE
+    if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+        return FILE
     return UNEXPECTED
 
 

@@ -10,6 +10,7 @@ import typer
 from banklearn.cli import options as use
 from banklearn.cli.durations import seconds
 from banklearn.cli.exits import INTERRUPTED
+from banklearn.cli.outputs import check_output
 
 #: Seconds between checkpoints when there should be none in between.
 NEVER = 1e9
@@ -60,7 +61,8 @@ def fit(
     --max-time 5s
     """
     limit = seconds(max_time)
-    _refuse_folder(out)
+    check_output(out, "--out", data)
+    check_output(report, "--report", data, out)
     from banklearn.cli import say
     from banklearn.cli.checkpoints import checkpoint_options, settle
     from banklearn.cli.estimator import fit_caught, make
@@ -75,6 +77,10 @@ def fit(
     chosen = PlanOptions(tuple(drop or ()), tuple(text or ()), encode)
     part = found.table.take(train)
     learned = learn_plan(part, found.target, found.y[train], chosen, seed)
+    X_test: Any = None
+    held_notes: list[str] = []
+    if len(test):  # before the fit: what is refused here must not cost one
+        X_test, held_notes = learned.plan.apply(found.table.take(test), unseen="ignore")
     say.notes([*found.notes, *learned.notes])
     say.warn(found.unusable)
     _show_plan(learned.plan, found.target, len(train), len(test))
@@ -93,10 +99,7 @@ def fit(
     warned = fit_caught(model, learned.X, found.y[train], **during)
     say.warn(warned)
     result: dict[str, float] | None = None
-    held_notes: list[str] = []
-    X_test: Any = None
     if len(test):
-        X_test, held_notes = learned.plan.apply(found.table.take(test), unseen="ignore")
         result = scores(model, X_test, found.y[test], found.y[train])
     record = Record(
         plan=learned.plan,
@@ -135,12 +138,6 @@ def fit(
         )
     if any(sentence.startswith("Interrupted") for sentence in warned):
         raise typer.Exit(INTERRUPTED)
-
-
-def _refuse_folder(out: Path) -> None:
-    if out.is_dir() or not out.parent.is_dir():
-        what = "is a folder" if out.is_dir() else "lies in a folder that does not exist"
-        raise typer.BadParameter(f"{out} {what}; name a file to write.", param_hint="--out")
 
 
 def _show_plan(plan: Any, target: Any, train: int, test: int) -> None:

@@ -88,8 +88,8 @@ def _show(estimator: Any, record: Any, found: dict[str, Any]) -> None:
     plan, target = record.plan, record.plan.target
     classes = f" into {len(target.classes)} classes" if target.classes else ""
     out.print(
-        f"[bold]{target.task}{classes} of {target.name!r}[/], fitted to {record.rows} rows of "
-        f"{record.source}; {found['file_bytes'] / 1e6:.1f} MB"
+        f"[bold]{target.task}{classes} of {say.escape(repr(target.name))}[/], fitted to "
+        f"{record.rows} rows of {say.escape(record.source)}; {found['file_bytes'] / 1e6:.1f} MB"
     )
     out.print(say.grid("Columns", ["column", "used as"], plan.describe(), left=2))
     rows = [

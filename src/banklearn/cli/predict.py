@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from banklearn.cli import options as use
+from banklearn.cli.outputs import check_output
 
 
 def predict(
@@ -32,17 +33,19 @@ def predict(
 
     The output has the number of each row (and its line, for text files), the prediction and, if
     asked for, its interval; for classes the probability of each. If the table has the target
-    too, the predictions are scored.
+    too, the predictions are scored. Where the target is called row, line, lower or upper, the
+    other column of that name ends in an underscore.
 
     $ bank predict flats.bank flats.csv --out predictions.parquet --interval 0.95
     """
     if interval is not None and not 0 < interval < 1:
         raise typer.BadParameter("it must lie between 0 and 1", param_hint="--interval")
+    check_output(out, "--out", model, data)
     from banklearn.cli import say
     from banklearn.cli.files import load
     from banklearn.cli.predictions import check_format, prediction_columns, write
     from banklearn.cli.scoring import scores
-    from banklearn.tables import read
+    from banklearn.tables import TableError, read
 
     check_format(out)
     estimator, record = load(model)
@@ -54,12 +57,18 @@ def predict(
     columns = prediction_columns(estimator, X, table, record.plan.target, interval)
     write(out, columns)
     result = None
+    unscored: list[str] = []
     target = record.plan.target
     if target.name in table.columns:
-        y, rows = target.values(table)
-        if len(rows):
-            result = scores(estimator, X[rows], y, y)
-            say.notes([_scored(result, len(rows), target.name)], "bold green")
+        try:
+            y, rows = target.values(table)
+        except TableError as error:  # the predictions are written and good without it
+            unscored = [f"The predictions are not scored: {error}"]
+            say.warn(unscored)
+        else:
+            if len(rows):
+                result = scores(estimator, X[rows], y, y)
+                say.notes([_scored(result, len(rows), target.name)], "bold green")
     say.notes([f"Wrote {len(X)} predictions to {out}."], "bold green")
     if json:
         say.as_json(
@@ -69,7 +78,7 @@ def predict(
                 "rows": len(X),
                 "columns": list(columns),
                 "scores": result,
-                "notes": [*table.notes, *notes],
+                "notes": [*table.notes, *notes, *unscored],
                 "unusable": list(table.unusable),
             }
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from pyarrow import csv, feather, parquet
 from banklearn.tables import Table
 from banklearn.tables.targets import TargetPlan
 
+#: A whole number as Python writes it, short enough for 64 bits.
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}", re.ASCII)
 FORMATS = (".parquet", ".feather", ".csv", ".csv.gz")
 
 
@@ -29,31 +32,40 @@ def check_format(out: Path) -> str:
 def prediction_columns(
     model: Any, X: Any, table: Table, target: TargetPlan, interval: float | None
 ) -> dict[str, Any]:
-    """Columns of the output by name."""
-    columns: dict[str, Any] = {"row": np.arange(1, len(X) + 1)}
+    """Columns of the output by name; what is beside the target gives way to its name."""
+    columns: dict[str, Any] = {}
+
+    def beside(name: str, values: Any) -> None:
+        while name in columns or name == target.name:
+            name += "_"
+        columns[name] = values
+
+    beside("row", np.arange(1, len(X) + 1))
     if table.unit == "line":
-        columns["line"] = table.numbers
+        beside("line", table.numbers)
     if target.task == "regression":
         columns[target.name] = model.predict(X)
         if interval is not None:
-            columns["lower"], columns["upper"] = model.predict_interval(X, interval)
+            lower, upper = model.predict_interval(X, interval)
+            beside("lower", lower)
+            beside("upper", upper)
         return columns
     p = model.predict_proba(X)
     classes = model.classes_
     columns[target.name] = _labels(classes)[p.argmax(axis=1)]
     bounds = None if interval is None else model.predict_proba_interval(X, interval)
     for i, label in enumerate(classes):
-        columns[f"P({label})"] = p[:, i]
+        beside(f"P({label})", p[:, i])
         if bounds is not None:
-            columns[f"P({label}) lower"] = bounds[0][:, i]
-            columns[f"P({label}) upper"] = bounds[1][:, i]
+            beside(f"P({label}) lower", bounds[0][:, i])
+            beside(f"P({label}) upper", bounds[1][:, i])
     return columns
 
 
 def _labels(classes: Any) -> Any:
-    """Labels as the whole numbers that they are, or as words."""
+    """Labels as the whole numbers of 64 bits that they are, or as words."""
     words = [str(label) for label in classes]
-    if all(word.lstrip("-").isdigit() and str(int(word)) == word for word in words):
+    if all(WHOLE.fullmatch(word) for word in words):
         return np.array([int(word) for word in words])
     return np.array(words)
 

@@ -34,9 +34,7 @@ def prepare(path: Path, target: str, task: str, options: ReadOptions) -> Prepare
     table = read(path, options)
     notes, unusable = list(table.notes), list(table.unusable)
     plan, y, rows = learn_target(table, target, task, notes)
-    without = np.setdiff1d(np.arange(table.n_rows), rows)
-    if len(without):
-        unusable.append(missing_target(table, target, without))
+    unusable += without_target(table, target, rows)
     if len(rows) < FEWEST_ROWS:
         raise TableError(
             f"{table.source} has {counted(len(rows), 'row')} with a target, too few to learn from "
@@ -45,12 +43,15 @@ def prepare(path: Path, target: str, task: str, options: ReadOptions) -> Prepare
     return Prepared(table.take(rows), plan, y, notes, unusable)
 
 
-def missing_target(table: Table, target: str, rows: Rows) -> str:
-    """A sentence on rows without a target."""
-    return (
-        f"{counted(len(rows), 'row')} without a value in {target!r}, the target, not used: "
-        f"{table.places(rows)}."
-    )
+def without_target(table: Table, target: str, rows: Rows) -> list[str]:
+    """A sentence on the rows without a target, given those that have one; none if all have."""
+    others = np.setdiff1d(np.arange(table.n_rows), rows)
+    if len(others) == 0:
+        return []
+    return [
+        f"{counted(len(others), 'row')} without a value in {target!r}, the target, not used: "
+        f"{table.places(others)}."
+    ]
 
 
 def held_out(y: Any, share: float, task: str, seed: int) -> tuple[Rows, Rows]:

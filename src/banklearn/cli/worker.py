@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 
 class Unfinished(NamedTuple):
-    """Why there is no result."""
+    """Why there is no result, and whether that was an error rather than the time."""
 
     reason: str
+    failed: bool = False
 
 
 class Worker:

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing as rows_of
 
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
 from banklearn.report.figures import TRACED, thinned
+from banklearn.report.words import judged
 
 Array = NDArray[np.float64]
 
@@ -102,11 +103,21 @@ def residuals(estimator: Any, X: Any, y: Array, names: list[str]) -> dict[str, A
 def warnings_of(summary: dict[str, Any]) -> list[str]:
     """What a reader should know before trusting the page, one sentence each."""
     return [
+        *_standing(summary),
         *_chains(summary),
         *_extrapolated(summary),
         *_coverage(summary),
         *_residuals(summary),
         *_inputs(summary),
+    ]
+
+
+def _standing(summary: dict[str, Any]) -> list[str]:
+    if summary.get("standing", "kept out") == "kept out":
+        return []
+    return [
+        f"The scores on this page are of {judged(summary)}, and better than new rows would give: "
+        "they say little about how good the predictions are."
     ]
 
 
@@ -149,7 +160,7 @@ def _extrapolated(summary: dict[str, Any]) -> list[str]:
     if not part["doubtful"]:
         return []
     return [
-        f"For {part['doubtful']} of {part['rows']} rows kept out of the fit the predictive law has "
+        f"For {part['doubtful']} of {part['rows']} {judged(summary)} the predictive law has "
         f"fallen back to the prior (over {100 * part['threshold']:.0f} % of the prior variance is "
         "left): they lie far from the training data, or the data say little about the function "
         "there."
@@ -163,10 +174,12 @@ def _coverage(summary: dict[str, Any]) -> list[str]:
     nominal, n = summary["interval"], summary["data"]["test_rows"]
     if own["coverage"] >= nominal - 3.0 * math.sqrt(nominal * (1 - nominal) / n):
         return []
+    other = ""
+    if summary.get("standing", "kept out") == "kept out":
+        other = "the rows kept out may differ from those of the fit, or "
     return [
         f"The {100 * nominal:.0f} % intervals hold only {100 * own['coverage']:.1f} % of the "
-        "targets: the rows kept out may differ from those of the fit, or the noise is not of one "
-        "size."
+        f"targets: {other}the noise is not of one size."
     ]
 
 

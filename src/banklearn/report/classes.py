@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from banklearn.posterior.calibration import reliability, top_class
 from banklearn.report.svg import inline_svg
-from banklearn.report.words import number, percent
+from banklearn.report.words import judged, number, percent, shown
 from banklearn.viz.reliability import ReliabilityDisplay
 
 Array = NDArray[np.float64]
@@ -72,7 +72,7 @@ def class_sentences(summary: dict[str, Any]) -> list[str]:
     n, counts = summary["data"]["test_rows"], summary["data"]["class_counts"]
     most = max(range(len(counts)), key=counts.__getitem__)
     out = [
-        f"On {n} rows kept out of the fit, {percent(own['accuracy'])} of the predicted classes are "
+        f"On {n} {judged(summary)}, {percent(own['accuracy'])} of the predicted classes are "
         f"right; always answering {summary['classes'][most]} would give "
         f"{percent(counts[most] / n)}."
     ]
@@ -104,8 +104,8 @@ def data_rows(summary: dict[str, Any]) -> list[list[str]]:
     """Rows of the table of the data."""
     counts = zip(summary["classes"], summary["data"]["class_counts"], strict=True)
     return [
-        ["rows kept out", str(summary["data"]["test_rows"])],
-        ["classes kept out", ", ".join(f"{name}: {count}" for name, count in counts)],
+        [f"rows {shown(summary)}", str(summary["data"]["test_rows"])],
+        [f"classes {shown(summary)}", ", ".join(f"{name}: {count}" for name, count in counts)],
     ]
 
 

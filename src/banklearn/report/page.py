@@ -10,7 +10,16 @@ from banklearn.report import classes, figures
 from banklearn.report.stills import draw_bars, draw_calibration, draw_residuals
 from banklearn.report.style import CSS
 from banklearn.report.svg import inline_svg
-from banklearn.report.words import NONE, interval, kernel_sentences, number, percent, sentences
+from banklearn.report.words import (
+    NONE,
+    interval,
+    judged,
+    kernel_sentences,
+    number,
+    percent,
+    sentences,
+    shown,
+)
 from banklearn.viz.kernel import KernelDisplay
 from banklearn.viz.prediction import PredictionIntervalDisplay
 from banklearn.viz.spectrum import SpectralDensityDisplay
@@ -34,7 +43,7 @@ def render(summary: dict[str, Any]) -> str:
     sections = [
         ("What was learned", _list(_sentences(summary))),
         ("Warnings", _warnings(summary)),
-        ("Scores on rows kept out of the fit", _scores(summary)),
+        (f"Scores on {judged(summary)}", _scores(summary)),
         ("The learned kernel", _kernel(summary)),
         ("Relevance of the inputs", _relevance(summary)),
         ("The spectral density", _spectrum(summary)),
@@ -250,7 +259,7 @@ def _data(summary: dict[str, Any]) -> str:
         ["scaling of inputs", summary["scaling"]],
     ]
     values = _table(
-        ["input, rows kept out", "least", "median", "greatest", "different values"],
+        [f"input, rows {shown(summary)}", "least", "median", "greatest", "different values"],
         [
             [
                 one["name"],
@@ -266,11 +275,11 @@ def _data(summary: dict[str, Any]) -> str:
     low, high = data["test_range"]
     rows = [
         ["rows in the fit (sum of weights)", f"{data['training_rows']:g}"],
-        ["rows kept out", str(data["test_rows"])],
+        [f"rows {shown(summary)}", str(data["test_rows"])],
         *inputs,
         [f"{summary['target']} in the fit", _mean_std(data["training_mean"], data["training_std"])],
-        [f"{summary['target']} kept out", _mean_std(data["test_mean"], data["test_std"])],
-        [f"range of {summary['target']} kept out", f"{number(low)} to {number(high)}"],
+        [f"{summary['target']} {shown(summary)}", _mean_std(data["test_mean"], data["test_std"])],
+        [f"range of {summary['target']} {shown(summary)}", f"{number(low)} to {number(high)}"],
     ]
     return _table(["", "value"], rows) + values
 

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,18 +37,21 @@ def summarise(
     names: Sequence[str] | None = None,
     title: str = "Kernel learning report",
     target: str = "target",
+    standing: Literal["kept out", "seen", "unknown"] = "kept out",
 ) -> dict[str, Any]:
-    """What a fitted estimator learned and how it does on rows that it has not seen.
+    """What a fitted estimator learned and how it does on rows that it should not have seen.
 
     Parameters
     ----------
     estimator : fitted BankRegressor or BankClassifier
-    X_test, y_test : rows kept out of the fit.
+    X_test, y_test : rows to judge by, best those kept out of the fit.
     baseline : fitted estimator to compare with, for example RKSRegressor; None for none.
     feature : input along which kernel and spectral density are drawn; None takes the one along
         which the kernel falls fastest.
     names : names of the inputs; None takes those of the training table.
     title, target : words for the page's head and for what is predicted.
+    standing : whether the rows were kept out of the fit, are part of it ("seen"), or nobody knows;
+        the page calls them so, and warns where they were not kept out.
     """
     classifier = hasattr(estimator, "predict_proba_interval")
     if not classifier and not hasattr(estimator, "predict_interval"):
@@ -75,6 +78,7 @@ def summarise(
     summary = {
         "title": title,
         "target": target,
+        "standing": standing,
         "interval": INTERVAL,
         "band": BAND,
         "inputs": [_input(name, half.get(i), parts.get(i)) for i, name in enumerate(names)],

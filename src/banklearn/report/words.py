@@ -7,6 +7,12 @@ from typing import Any
 
 #: Where there is no number.
 NONE = "\N{EN DASH}"
+#: How the rows of a page stand to the fit, in a sentence and in the head of a table.
+STANDINGS = {
+    "kept out": ("rows kept out of the fit", "kept out"),
+    "seen": ("rows that the fit has seen", "shown, seen by the fit"),
+    "unknown": ("rows that the fit may have seen", "shown, perhaps seen by the fit"),
+}
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -30,6 +36,16 @@ def interval(estimate: list[float] | None) -> str:
 def percent(share: float) -> str:
     """0.954 as "95.4 %"."""
     return f"{100 * share:.1f} %"
+
+
+def judged(summary: dict[str, Any]) -> str:
+    """What the rows that the page judges by are called."""
+    return STANDINGS[summary.get("standing", "kept out")][0]
+
+
+def shown(summary: dict[str, Any]) -> str:
+    """The same, after the name of a quantity."""
+    return STANDINGS[summary.get("standing", "kept out")][1]
 
 
 def sentences(summary: dict[str, Any]) -> list[str]:
@@ -56,7 +72,7 @@ def _target(summary: dict[str, Any]) -> str:
 def _comparison(summary: dict[str, Any]) -> list[str]:
     (name, own), *others = summary["scores"].items()
     first = (
-        f"On {summary['data']['test_rows']} rows kept out of the fit, predictions of "
+        f"On {summary['data']['test_rows']} {judged(summary)}, predictions of "
         f"{_target(summary)} miss by {number(own['rmse'])} (root mean square) and explain "
         f"{percent(own['r2'])} of its variance."
     )
@@ -85,8 +101,8 @@ def _intervals(summary: dict[str, Any]) -> str:
     else:
         verdict = "less than promised: the intervals are too narrow"
     return (
-        f"The {100 * nominal:.0f} % intervals hold {percent(own['coverage'])} of the test targets, "
-        f"{verdict}."
+        f"The {100 * nominal:.0f} % intervals hold {percent(own['coverage'])} of the targets of "
+        f"these rows, {verdict}."
     )
 
 
@@ -100,18 +116,18 @@ def _noise(summary: dict[str, Any]) -> str:
 
 
 def _kernel(summary: dict[str, Any]) -> str:
-    shown = summary["kernel"]
-    half = next(i["half_lag"] for i in summary["inputs"] if i["name"] == shown["name"])
-    unit = f" ({shown['unit']})" if shown["unit"] else ""
+    part = summary["kernel"]
+    half = next(i["half_lag"] for i in summary["inputs"] if i["name"] == part["name"])
+    unit = f" ({part['unit']})" if part["unit"] else ""
     if half is None:
         return (
-            f"Along {shown['name']}{unit} the kernel stays above one half: the function varies "
+            f"Along {part['name']}{unit} the kernel stays above one half: the function varies "
             "slowly, and points far apart still inform each other."
         )
     text = (
-        f"Along {shown['name']}{unit} the kernel falls to one half at a distance of {number(half)}"
+        f"Along {part['name']}{unit} the kernel falls to one half at a distance of {number(half)}"
     )
-    if min(shown["mean"]) < -0.05:
+    if min(part["mean"]) < -0.05:
         return f"{text}, and becomes negative further on: the function oscillates."
     return f"{text}: points closer than that inform each other."
 
