@@ -1,16 +1,18 @@
 """What crosses over to another tool keeps its values."""
 
+import ast
 import importlib.util
 import subprocess
 import sys
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from banklearn import BankClassifier
 from banklearn.bridges import point_model, to_arviz, to_gpytorch, to_onnx, write_numpy_module
-from fitted import one_input, three_inputs, two_classes
+from fitted import one_input, small, three_inputs, two_classes
 
 
 @cache
@@ -61,6 +63,7 @@ ALONE = """
 import sys
 sys.path.insert(0, {folder!r})
 import numpy as np
+import pandas as pd
 import served
 X = np.load({rows!r})
 out = served.predict_proba(X) if {proba} else served.predict(X)
@@ -86,9 +89,30 @@ def test_the_numpy_module_runs_alone(name, tmp_path):
     np.testing.assert_allclose(out, expected(model, X), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["a\\users\\new", "end\\", 'say """', "two\nlines", "{x} 'y'"])
+def test_any_name_of_a_column_can_stand_in_the_module(name, tmp_path):
+    X = pd.DataFrame({"first": np.linspace(0, 1, 30), name: np.linspace(2, 1, 30) ** 2})
+    model = small(n_warmup=2, n_draws=1, n_chains=1).fit(X, np.arange(30.0))
+    path, _ = write_numpy_module(model, tmp_path / "served.py")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    told = next(f for f in tree.body if getattr(f, "name", "") == "_each_draw")
+    assert name.replace('"', "'") in ast.get_docstring(told, clean=False)
+
+
 def test_a_name_that_cannot_be_imported_is_refused(tmp_path):
     with pytest.raises(ValueError, match="cannot be imported"):
         write_numpy_module(one_input().model, tmp_path / "my model.py")
+
+
+def test_onnx_keeps_every_draw_unless_told_otherwise():
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    X = np.linspace(0, 1, 40)[:, None]
+    model = small(n_warmup=4, n_draws=20, thin=1, n_chains=1).fit(X, np.sin(7 * X[:, 0]))
+    assert len(model.draws_) == 20
+    for most, same in ((None, True), (16, False)):
+        graph = to_onnx(model) if most is None else to_onnx(model, max_draws=most)
+        (out,) = runtime.InferenceSession(graph.SerializeToString()).run(None, {"X": X})
+        assert np.allclose(out, model.predict(X), rtol=1e-9, atol=1e-12) == same
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -96,7 +120,7 @@ def test_onnx_predicts_the_same(name):
     pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     model, X = MODELS[name]()
-    session = runtime.InferenceSession(to_onnx(model, max_draws=None).SerializeToString())
+    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
     (out,) = session.run(None, {"X": np.asarray(X, dtype=np.float64)})
     np.testing.assert_allclose(out, expected(model, X), rtol=1e-9, atol=1e-12)
 

@@ -1,6 +1,7 @@
 """BankFeatures: a transformer whose inner products are the learned kernel."""
 
 import doctest
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -69,6 +70,10 @@ def test_labels_choose_a_classifier_and_numbers_a_regressor():
     assert isinstance(features._unfitted([0, 1, 1, 0]), BankClassifier)
     assert isinstance(features._unfitted([0, 1, 2, 5]), BankRegressor)
     assert isinstance(features._unfitted([0.5, 1.5, 2.5]), BankRegressor)
+    for numbers in ([0, 1, 2, 5], [0.5, Decimal("1.5"), None, np.float32(2.5)]):
+        assert isinstance(features._unfitted(np.array(numbers, dtype=object)), BankRegressor)
+    for labels in ([0, 1, 0], [True, np.bool_(False)], ["a", 1, 2.5]):
+        assert isinstance(features._unfitted(np.array(labels, dtype=object)), BankClassifier)
     assert features._unfitted([0, 1]).random_state == 1
     assert BankFeatures(BankRegressor(), random_state=3)._unfitted([0, 1]).random_state == 3
 

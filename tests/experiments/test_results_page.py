@@ -55,6 +55,27 @@ def test_losses_marks_and_reductions_reach_the_page(script, tmp_path):
     assert (tmp_path / "docs" / "images" / "reproduce" / "regression.svg").exists()
 
 
+def test_a_lower_error_that_is_not_significant_is_named_as_such(script, tmp_path):
+    errors = {"rks": (0.10, 0.09, 0.11, 0.10, 0.09), "bank": (0.11, 0.08, 0.12, 0.09, 0.10)}
+    rows = [
+        record("concrete", "regression", method, fold, error)
+        for method, each in errors.items()
+        for fold, error in enumerate(each)
+    ]
+    rows += [
+        record("noise", "regression", m, f, 0.2 + (m == "rks")) for m in errors for f in (0, 1)
+    ]
+    write_results(tmp_path / "regression.parquet", rows)
+    worse, near = (
+        script.page(tmp_path, None)
+        .split("is significantly lower than BaNK:")[1]
+        .split("does not tell the two apart:")
+    )
+    assert "on none of these sets" in worse
+    assert "concrete: RKS 0.0980" in near.split("Every cell")[0]
+    assert "noise" not in near.split("Every cell")[0]
+
+
 def test_cells_from_elsewhere_join_the_results(script, tmp_path):
     collect = importlib.import_module("collect")
     old = [record("noise", "regression", m, 0, 0.5) for m in ("rks", "bank")]

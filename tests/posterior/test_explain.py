@@ -184,3 +184,20 @@ def test_what_cannot_be_explained_is_said():
         model.explain(X, coverage=1.5)
     with pytest.raises(KeyError, match="no input 'depth'"):
         model.explain(X)["depth"]
+
+
+@cache
+def sine() -> BankRegressor:
+    x = np.linspace(0.0, 8.0, 300)
+    model = BankRegressor(32, n_chains=1, n_warmup=60, n_draws=8, random_state=0)
+    return model.fit(x[:, None], np.sin(2 * np.pi * x))
+
+
+@pytest.mark.parametrize(("periods", "named"), [(500, True), (3000, True), (30_000, False)])
+def test_thousands_of_cycles_do_not_fold_into_a_slow_period(periods, named):
+    found = sine().explain(np.linspace(0.0, periods, 1001)[:, None], names=["t"])["t"]
+    waves = [wave for wave in found.oscillations if wave.of == "function"]
+    assert bool(waves) == named
+    for wave in found.oscillations:
+        assert wave.period.value == pytest.approx(1.0, rel=0.02)
+    assert (found.length_scale_of == "function") <= named

@@ -1,14 +1,16 @@
 """The report in a real browser: it draws, answers to pointer and keys, and asks for nothing."""
 
+import re
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from banklearn.baselines import RKSRegressor
 from banklearn.cli.app import app
 from banklearn.report import render, summarise
-from fitted import three_inputs, two_classes
+from fitted import one_input, small, three_inputs, two_classes
 
 pytestmark = pytest.mark.browser
 
@@ -163,6 +165,48 @@ def test_a_classifier_s_report(browser, tmp_path):
     file.write_text(render(summarise(*two_classes())), encoding="utf-8")
     with opened(browser, file) as page:
         assert page.locator("#figure-reliability circle").count() >= 1
+
+
+@pytest.mark.parametrize(("offset", "width"), [(2000.0, 0.3), (1e6, 10.0), (1.7e9, 3600.0)])
+def test_ticks_and_values_far_from_zero_are_told_apart(browser, tmp_path, offset, width):
+    rng = np.random.default_rng(5)
+    X = offset + width * rng.random((120, 1))
+    y = offset + width * (np.sin(9.0 * (X[:, 0] - offset) / width) + 0.1 * rng.random(120))
+    file = tmp_path / "far.html"
+    told = summarise(small().fit(X[:80], y[:80]), X[80:], y[80:], target="level")
+    file.write_text(render(told), encoding="utf-8")
+    with opened(browser, file) as page:
+        for name in ("predictions", "residuals"):
+            if name == "residuals":
+                page.locator("#figure-residuals select").select_option(index=1)
+            texts = f"#figure-{name} .holder svg text"
+            for anchor in ("middle", "end"):
+                labels = page.locator(f'{texts}[text-anchor="{anchor}"]').all_text_contents()
+                ticks = [label for label in labels if label[-1:].isdigit()]
+                assert len(ticks) >= 2
+                assert len(set(ticks)) == len(ticks)
+            edges = page.eval_on_selector_all(
+                f'{texts}[text-anchor="end"]',
+                "all => all.map(t => t.getBoundingClientRect().left"
+                " - t.ownerSVGElement.getBoundingClientRect().left)",
+            )
+            assert min(edges) > 0
+        page.locator("#figure-predictions .holder svg").focus()
+        page.keyboard.press("Home")
+        seen = re.search(r"observed level (\S+): ", readout(page, "predictions"))
+        observed = float(seen[1])
+        assert abs(observed - min(told["predictions"]["observed"])) < 0.01 * width
+
+
+def test_targets_that_differ_by_rounding_alone_are_drawn(browser, tmp_path):
+    model, X, y = one_input()
+    told = summarise(model, X, y)
+    close = [1e9 + 2.0**-23 * (i % 3) for i in range(len(y))]
+    told["predictions"] = dict.fromkeys(told["predictions"], close)
+    file = tmp_path / "close.html"
+    file.write_text(render(told), encoding="utf-8")
+    with opened(browser, file) as page:
+        assert page.locator("#figure-predictions circle").count() == len(y)
 
 
 @pytest.mark.needs_data

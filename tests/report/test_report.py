@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error, r2_score
 
 from banklearn.baselines import RKSRegressor
-from banklearn.report import render, summarise
+from banklearn.report import figures, render, summarise
 from banklearn.report.words import number, sentences
 from fitted import one_input, small, three_inputs
 
@@ -183,3 +183,50 @@ def test_what_cannot_be_summarised_is_said_in_a_sentence(rival):
         summarise(rival, X, y)
     with pytest.raises(ValueError, match="Call fit first"):
         summarise(small(), X, y)
+
+
+def drawn(page, name):
+    """The data that the page's script draws in one figure."""
+    rest = page.split(f'id="figure-{name}"')[1]
+    return json.loads(rest.split('<script type="application/json">')[1].split("</script>")[0])
+
+
+@pytest.mark.parametrize(("offset", "width"), [(2000.0, 0.3), (1e6, 10.0), (1.7e9, 3600.0)])
+def test_numbers_far_from_zero_do_not_collapse_on_the_page(offset, width):
+    rng = np.random.default_rng(5)
+    X = offset + width * rng.random((120, 1))
+    y = offset + width * (np.sin(9.0 * (X[:, 0] - offset) / width) + 0.1 * rng.random(120))
+    told = summarise(small().fit(X[:80], y[:80]), X[80:], y[80:])
+    page = render(told)
+    dots = drawn(page, "predictions")["views"][0]["series"][0]
+    exact = np.sort(told["predictions"]["observed"])
+    kept = np.abs(np.asarray(dots["x"])[:, None] - exact).min(axis=1)
+    assert kept.max() < 1e-4 * width
+    assert len(set(dots["x"])) == len(dots["x"])
+    against = drawn(page, "residuals")["views"][1]["series"][0]["x"]
+    np.testing.assert_allclose(np.sort(against), np.sort(X[80:, 0]), rtol=0, atol=1e-4 * width)
+
+
+def test_small_numbers_keep_their_digits_and_few_are_written():
+    spec = {"y": [1e-7 / 3, 1 / 3, 2000 / 3], "z": [1.0, float("nan"), 3], "one": [1234567.5]}
+    written = figures.figure("f", "l", "", "c", spec)
+    data = json.loads(written.split('json">')[1].split("</script>")[0])
+    assert data["y"] == [3.3333e-8, 0.33333, 666.67]
+    assert data["z"] == [1.0, None, 3]
+    assert data["one"] == [1234567.5]
+
+
+def test_dollar_signs_in_names_are_no_formula():
+    model, X, y = three_inputs()
+    names = ["cost $ of {$", "b", "$\\frac$"]
+    page = render(summarise(model, X, y, names=names, target="$^$"))
+    assert page.count("cost $ of {$") > 3
+    assert Page(page).ids
+
+
+def test_the_still_kernel_has_the_rbf_curve_that_its_caption_names(summary):
+    still = render(summary).split('id="figure-kernel"')[1].split("</figure>")[0]
+    assert "best RBF kernel" in still.split("<script")[0]
+    assert "beside the RBF kernel" in still
+    assert summary["curves"][0]["name"] == summary["kernel"]["name"]
+    assert summary["curves"][0]["kernel"]["lags"] == summary["kernel"]["lags"]

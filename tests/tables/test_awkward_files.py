@@ -127,6 +127,9 @@ HANDLED = {
         text(lines("c,x,y", lambda i: f'"{WORDS[i % 3]},\nor ""so""",{i},{i}')),
         {"x": "a number"},
     ),
+    "a name that ends like that of a second column": Handled(
+        text(lines("a,y (2),y", plain)), {"a": "a number", "y (2)": "a number"}
+    ),
     "blank lines": Handled(
         text([row for line in PLAIN for row in ("", line)]),
         {"a": "a number"},
@@ -209,6 +212,18 @@ REFUSED = {
     "the same in the last column": (
         text(changed(20, '1,2,"3', PLAIN)),
         ["line 20", "a quotation mark is opened there and never closed"],
+    ),
+    "the same in a long file": (
+        text(changed(20, '1,"2,3', lines("a,b,y", plain, 50_000))),
+        ["line 20", "a quotation mark is opened there and never closed"],
+    ),
+    "the same in the last column of a long file": (
+        text(changed(20, '1,2,"3', lines("a,b,y", plain, 50_000))),
+        ["line 20", "a quotation mark is opened there and never closed"],
+    ),
+    "the same in the header of a long file": (
+        text(lines('a,"b,y', plain, 50_000)),
+        ["header", "a quotation mark is opened there and never closed"],
     ),
     "an empty file": (b"", ["table.csv is empty"]),
     "blank lines only": (b"\n\n \n", ["table.csv is empty"]),

@@ -147,3 +147,11 @@ def test_what_cannot_be_shown_is_said_in_a_sentence():
         KernelDisplay.from_estimator(model, feature="depth")
     with pytest.raises(ValueError, match="Call fit first"):
         SpectralDensityDisplay.from_estimator(small())
+
+
+@pytest.mark.parametrize("display", [KernelDisplay, SpectralDensityDisplay])
+def test_dollar_signs_in_a_name_are_no_formula(display):
+    curves = [np.linspace(0, 1, 20)] * 4
+    drawn = display(*curves, name="price $ per {$").plot()
+    assert png(drawn.figure_)
+    assert "price $ per {$" in drawn.ax_.get_xlabel()

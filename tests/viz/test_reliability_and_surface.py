@@ -116,3 +116,23 @@ def test_a_surface_needs_two_inputs():
     model, X, _ = three_inputs()
     with pytest.raises(ValueError, match="two inputs, but the classifier has 3"):
         DecisionSurfaceDisplay.from_estimator(model, X)
+
+
+def test_dollar_signs_in_names_and_classes_are_no_formula():
+    p, name = np.full((4, 4, 2), 0.5), "under $50, over {$"
+    ends = np.linspace(0, 1, 4)
+    surface = DecisionSurfaceDisplay(
+        ends,
+        ends,
+        p,
+        p - 0.1,
+        p + 0.1,
+        classes=np.array([name, "other"]),
+        names=(name, f"{name}^"),
+        points=np.array([[0.2, 0.3], [0.6, 0.1]]),
+        labels=np.array([name, "other"]),
+    ).plot()
+    surface.figure_.draw_without_rendering()
+    assert [text.get_text() for text in surface.ax_.get_legend().get_texts()] == [name, "other"]
+    one = np.array([0.5])
+    ReliabilityDisplay(one, one, one, what=name).plot().figure_.draw_without_rendering()

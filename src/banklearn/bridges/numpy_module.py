@@ -118,6 +118,11 @@ def write_numpy_module(
         version=__version__,
         arrays=beside.name,
         usage=f"{call} take a table of {len(point.used)} inputs.",
-    ) + _SCALED.format(names=", ".join(names).replace('"', "'") or "of training")
+    ) + _SCALED.format(names=", ".join(map(_in_docstring, names)) or "of training")
     path.write_text(text + (_CLASSIFICATION if classifier else _REGRESSION), encoding="utf-8")
     return path, beside
+
+
+def _in_docstring(name: str) -> str:
+    """A name as it can stand in a docstring: no escapes, line ends or quotation marks."""
+    return repr(name.replace('"', "'"))[1:-1]

@@ -39,12 +39,13 @@ class Graph:
         return name
 
 
-def to_onnx(estimator: Any, max_draws: int | None = 16) -> Any:
+def to_onnx(estimator: Any, max_draws: int | None = None) -> Any:
     """An ONNX model (``onnx.ModelProto``) with the predictions of a fitted estimator.
 
     Input ``X`` (n, d), double; output ``y`` (n,), the mean, or ``probabilities`` (n, C) in the
     order of ``classes_`` (which are in the model's metadata). max_draws as in
-    :func:`point_model`.
+    :func:`point_model`; a runtime holds all waves of a call in memory, 8 bytes for each draw,
+    row and frequency.
     """
     import json
 

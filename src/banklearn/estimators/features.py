@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -179,4 +180,8 @@ class BankFeatures(TransformerMixin, BaseEstimator):
 def _are_labels(y: Any) -> bool:
     """Whether a target is text, truth values, or has two values."""
     values = np.asarray(y)
-    return values.dtype.kind in "OSUb" or len(np.unique(values)) == 2
+    if values.dtype.kind == "O":
+        known = [value for value in values.ravel() if value is not None]
+        numbers = all(isinstance(v, Number) and not isinstance(v, bool) for v in known)
+        return not numbers or len(set(known)) == 2
+    return values.dtype.kind in "SUb" or len(np.unique(values)) == 2

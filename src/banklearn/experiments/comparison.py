@@ -18,7 +18,7 @@ from banklearn.experiments.options import Options
 from banklearn.experiments.pool import measure_all
 from banklearn.experiments.results import merge, read_results, write_results
 from banklearn.experiments.tables import details, entries, paper_like
-from banklearn.experiments.verdicts import legend, losses, rivals_against_paper
+from banklearn.experiments.verdicts import legend, losses, near_losses, rivals_against_paper
 
 IDENTITY = ("set", "fold", "method")
 FOLDS = (0, 1, 2, 3, 4)
@@ -113,9 +113,14 @@ def write_comparison(
         found = entries(here)
         parts += [f"## {task.capitalize()}", paper_like(found), legend(task)]
         parts += ["### Every cell", details(found), run_on(here)]
-        lost = losses(found)
         if any(e.method == "bank" for e in found):
-            parts += ["### Where BaNK loses", bullets(lost or ["On none of these sets."])]
+            lost, near = losses(found), near_losses(found)
+            parts += [
+                "### Where BaNK loses",
+                bullets(lost or ["Significantly on none of these sets."]),
+            ]
+            if near:
+                parts += ["Lower than BaNK, but not told apart by the test:", bullets(near)]
         parts += ["### Beside the paper", bullets(rivals_against_paper(found))]
         if drawable():
             save(error_figure(found), out / (name if name == task else f"{name}-{task}"))

@@ -27,6 +27,21 @@ def losses(found: Sequence[Entry]) -> list[str]:
     return lines
 
 
+def near_losses(found: Sequence[Entry]) -> list[str]:
+    """Where another method's error is lower than BaNK's, but no test tells the two apart."""
+    lines = []
+    for name in dict.fromkeys(e.set for e in found):
+        here = {e.method: e for e in found if e.set == name}
+        if "bank" not in here or not here["bank"].mark.bold or here["bank"].mark.lowest:
+            continue
+        best = next(e for e in here.values() if e.mark.lowest)
+        lines.append(
+            f"{name}: {METHODS[best.method].title} {best.show('error')}, "
+            f"BaNK {here['bank'].show('error')}"
+        )
+    return lines
+
+
 def rivals_against_paper(found: Sequence[Entry]) -> list[str]:
     """For each rival of the paper: on how many sets it reaches the paper's own error."""
     lines = []

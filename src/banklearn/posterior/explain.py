@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 #: Rows and draws that relevance is averaged over, and slices that periods are looked for in.
 ROWS, DRAWS, SLICES = 256, 24, 8
+#: Places at which a draw's function is looked at along an input, all slices together.
+MOST_PLACES = 1 << 15
 #: With many inputs, periods are looked for along the most relevant ones.
 MOST_INPUTS = 12
 #: Along an input with no more values than this, a function is not looked at between them.
@@ -155,7 +157,7 @@ def explain_kernel(
         if column in candidates and len(np.unique(x)) > FEWEST_VALUES:
             f = along(draws, weights, scaling, trend, X, rows, column)
             lines = find_lines(draws, f, scaling, x, i)
-            if all(of == "function" for _, of in lines):
+            if f is not None and all(of == "function" for _, of in lines):
                 shown = function_length(f, float(np.ptp(x)), [line for line, _ in lines], z)
         told = kernel_lengths([draw.W[:, i] / unit for draw in kernel.draws], lines, x)
         half = np.array([half_lag(draw, i) for draw in kernel.draws]) * unit
@@ -209,16 +211,22 @@ def along(
     X: Array,
     rows: Array,
     column: int,
-) -> Array:
+) -> Array | None:
     """Each draw's function on an even grid over the range of one input, (S, slices * tasks, n).
 
-    The other inputs are those of a few rows; there are enough places for the fastest frequency.
+    The other inputs are those of a few rows. There are eight places, at least four, for a cycle of
+    the fastest frequency; None where that is too many, since oscillations faster than the places
+    would be seen as slow ones.
     """
     low, high = float(X[:, column].min()), float(X[:, column].max())
     fastest = _fastest(draws, scaling, int(scaling.used[:column].sum()))
-    n = int(np.clip(2 ** np.ceil(np.log2(4.0 * fastest * (high - low) / np.pi + 1)), 256, 4096))
     single = X.shape[1] == 1
     slices = rows[:1] if single else rows[np.linspace(0, len(rows) - 1, SLICES).astype(int)]
+    cycles = fastest * (high - low) / (2.0 * np.pi)
+    most = MOST_PLACES // len(slices)
+    if 4.0 * cycles > most:
+        return None
+    n = int(np.clip(2 ** np.ceil(np.log2(8.0 * cycles + 1)), 256, most))
     grid = np.repeat(slices, n, axis=0)
     grid[:, column] = np.tile(np.linspace(low, high, n), len(slices))
     Xs = scaling(grid)
@@ -237,12 +245,12 @@ def _fastest(draws: Sequence[Draw], scaling: InputScaling, i: int) -> float:
 
 
 def find_lines(
-    draws: Sequence[Draw], f: Array, scaling: InputScaling, x: Array, i: int
+    draws: Sequence[Draw], f: Array | None, scaling: InputScaling, x: Array, i: int
 ) -> list[tuple[Line, str]]:
-    """Oscillations along input i with values x: of the functions f of :func:`along`, and of the
-    kernel where it has others."""
+    """Oscillations along input i with values x: of the functions f of :func:`along`, if any, and
+    of the kernel where it has others."""
     length = float(np.ptp(x))
-    found = [(line, "function") for line in spectral_lines(f, length)]
+    found = [] if f is None else [(line, "function") for line in spectral_lines(f, length)]
     if scaling.linear:
         unit = float(scaling.unit[i])
         omega = np.linspace(0.0, 1.2 * _fastest(draws, scaling, i), 512)

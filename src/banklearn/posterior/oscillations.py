@@ -63,7 +63,9 @@ def spectral_lines(f: Array, length: float) -> list[Line]:
         share = float(mean[own].sum()) / total if total > 0 else 0.0
         ratio = _stands_out(mean, int(k))
         if k >= FEWEST_CYCLES and share >= SMALLEST_SHARE and ratio > STANDS_OUT:
-            at = [_refine(windowed[s], int(k)) for s in range(S)]
+            trial = k + np.linspace(-1.0, 1.0, 81)
+            waves = np.exp(-2j * np.pi * np.outer(np.arange(n), trial) / n)
+            at = [_refine(windowed[s], trial, waves) for s in range(S)]
             # Of a cosine in noise: sqrt(6) / 2 pi bins at a ratio of one of power to mean noise.
             # The median of the noise is log 2 times its mean.
             blur = step * np.sqrt(6.0) / (2.0 * np.pi) / np.sqrt(ratio * np.log(2.0))
@@ -79,12 +81,9 @@ def _stands_out(power: Array, k: int) -> float:
     return float(power[k]) / max(background, 1e-12 * float(power.max()))
 
 
-def _refine(windowed: Array, k: int) -> float:
-    """The place of the highest power within one bin of k, between bins, for slices (R, n)."""
-    n = windowed.shape[1]
-    trial = k + np.linspace(-1.0, 1.0, 81)
-    transform = windowed @ np.exp(-2j * np.pi * np.outer(np.arange(n), trial) / n)
-    power = (np.abs(transform) ** 2).sum(axis=0)
+def _refine(windowed: Array, trial: Array, waves: NDArray[np.complex128]) -> float:
+    """The place of the highest power among trial bins, between them, for slices (R, n)."""
+    power = (np.abs(windowed @ waves) ** 2).sum(axis=0)
     best = int(np.clip(power.argmax(), 1, len(trial) - 2))
     before, here, after = power[best - 1 : best + 2]
     bend = before - 2.0 * here + after

@@ -197,11 +197,24 @@ def thinned(order_by: Any, most: int = MOST_POINTS) -> Any:
 
 
 def _rounded(value: Any) -> Any:
-    """Five significant digits are more than a screen shows; what is not finite becomes null."""
+    """Digits that a screen can show; what is not finite becomes null.
+
+    Five significant digits of each number, and more where the numbers of a list lie close together
+    far from zero: five of their range, so that years or large targets do not collapse.
+    """
     if isinstance(value, dict):
         return {key: _rounded(v) for key, v in value.items()}
-    if isinstance(value, list):
-        return [_rounded(v) for v in value]
-    if isinstance(value, float):
-        return float(f"{value:.5g}") if np.isfinite(value) else None
-    return value
+    if not isinstance(value, list):
+        return value
+    known = [v for v in value if isinstance(v, float) and np.isfinite(v)]
+    apart = max(known, default=0.0) - min(known, default=0.0)
+    return [_digits(v, apart) if isinstance(v, float) else _rounded(v) for v in value]
+
+
+def _digits(value: float, apart: float) -> float | None:
+    if not np.isfinite(value):
+        return None
+    if value == 0 or not 0 < apart < np.inf:
+        return value
+    digits = 5 + np.floor(np.log10(abs(value))) - np.floor(np.log10(apart))
+    return float(f"{value:.{int(np.clip(digits, 5, 17))}g}")

@@ -132,7 +132,9 @@ def _scores(summary: dict[str, Any]) -> str:
 
 
 def _kernel(summary: dict[str, Any]) -> str:
-    display = KernelDisplay(**summary["kernel"], coverage=summary["band"])
+    # The first of the curves is that of the same input.
+    rbf = summary["curves"][0]["kernel"]["rbf"]
+    display = KernelDisplay(**summary["kernel"], coverage=summary["band"], rbf_kernel=rbf)
     label = f"Learned kernel along {summary['kernel']['name']}"
     svg = inline_svg(display.plot, escape(label, quote=True), "kernel")
     caption = (

@@ -22,27 +22,38 @@
     return element;
   };
 
-  const short = (value) => {
+  // A number in few digits, but enough to tell it from another one that is `apart` from it.
+  const short = (value, apart) => {
     if (value === null || !Number.isFinite(value)) return "–";
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(2);
-    return String(Number(value.toPrecision(size >= 1000 ? 5 : 4)));
+    if (size === 0) return "0";
+    const usual = size >= 1000 ? 5 : 4;
+    const above = apart > 0 ? Math.floor(Math.log10(size)) - Math.floor(Math.log10(apart)) + 1 : 0;
+    const digits = Math.min(Math.max(usual, above), 15);
+    if (size < 1e-4 || (size >= 1e7 && digits === usual))
+      return value.toExponential(Math.min(Math.max(2, above - 1), 14));
+    return String(Number(value.toPrecision(digits)));
   };
+  const closest = ([low, high]) => (high - low) / 1000;
 
+  // Places of ticks and their texts.
   const ticks = (low, high, count, log) => {
     const out = [];
     if (log) {
       const wide = Math.log10(high / low) > 2.5;
       for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e += 1)
         for (const m of wide ? [1] : [1, 2, 5]) out.push(m * 10 ** e);
-      return out.filter((t) => t >= low * 0.999 && t <= high * 1.001);
+      return out.filter((t) => t >= low * 0.999 && t <= high * 1.001).map((t) => [t, short(t)]);
     }
     const rough = (high - low) / Math.max(count, 1);
     const base = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * base).find((s) => s >= rough * 0.999);
+    // Numbers that differ by rounding alone leave no room for steps.
+    if (!(low + step > low && high + step > high))
+      return high > low ? [[low, short(low, high - low)]] : [];
     for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + 1e-9 * step; t += step)
       out.push(Math.abs(t) < 1e-9 * step ? 0 : t);
-    return out;
+    return out.map((t) => [t, short(t, step)]);
   };
 
   const range = (values, log) => {
@@ -119,9 +130,9 @@
       const s = v.series[0];
       const x = scale([0, Math.max(...s.high)], [left, width - 16]);
       const height = row * v.labels.length + 44;
-      for (const t of ticks(0, Math.max(...s.high), width / 110)) {
+      for (const [t, text] of ticks(0, Math.max(...s.high), width / 110)) {
         svg("line", { x1: x(t), x2: x(t), y1: 4, y2: height - 40, class: "grid" }, root);
-        svg("text", { x: x(t), y: height - 22, "text-anchor": "middle" }, root, short(t));
+        svg("text", { x: x(t), y: height - 22, "text-anchor": "middle" }, root, text);
       }
       svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, root, v.x);
       const fit = Math.floor((left - 8) / 7.5);
@@ -185,18 +196,20 @@
       const all = series.length ? series : v.series;
       const dots = all.some((s) => s.type === "points");
       const across = range(all.flatMap((s) => s.x));
-      const x = scale(across, dots ? [box.left + 8, box.right - 8] : [box.left, box.right]);
       const heights = all.flatMap((s) => [...s.y, ...((!log && s.low) || []), ...(s.high || [])]);
       let [low, high] = v.limits && !log ? v.limits : range(heights, log);
       if (!v.limits && !log) [low, high] = [low - 0.04 * (high - low), high + 0.04 * (high - low)];
+      const upward = ticks(low, high, height / 60, log);
+      box.left = Math.max(box.left, 27 + 7 * Math.max(0, ...upward.map(([, text]) => text.length)));
+      const x = scale(across, dots ? [box.left + 8, box.right - 8] : [box.left, box.right]);
       const y = scale([low, high], [box.bottom, box.top], log);
-      for (const t of ticks(...across, width / 110)) {
+      for (const [t, text] of ticks(...across, width / 110)) {
         svg("line", { x1: x(t), x2: x(t), y1: box.top, y2: box.bottom, class: "grid" }, root);
-        svg("text", { x: x(t), y: box.bottom + 17, "text-anchor": "middle" }, root, short(t));
+        svg("text", { x: x(t), y: box.bottom + 17, "text-anchor": "middle" }, root, text);
       }
-      for (const t of ticks(low, high, height / 60, log)) {
+      for (const [t, text] of upward) {
         svg("line", { x1: box.left, x2: box.right, y1: y(t), y2: y(t), class: "grid" }, root);
-        svg("text", { x: box.left - 6, y: y(t) + 4, "text-anchor": "end" }, root, short(t));
+        svg("text", { x: box.left - 6, y: y(t) + 4, "text-anchor": "end" }, root, text);
       }
       svg("text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" },
         root, v.x);
@@ -210,8 +223,9 @@
       if (v.shaded) svg("rect", { x: x(across[0]), y: box.top, class: "shaded",
         width: Math.max(x(v.shaded) - x(across[0]), 0), height: box.bottom - box.top }, group);
       for (const s of series) drawSeries(group, s, x, y, log);
-      const value = (s, i) => `${s.name} ${short(s.y[i])}${s.low
-        ? ` (${short(s.low[i])} to ${short(s.high[i])})` : ""}`;
+      const [right, up] = [closest(across), log ? 0 : closest([low, high])];
+      const value = (s, i) => `${s.name} ${short(s.y[i], up)}${s.low
+        ? ` (${short(s.low[i], up)} to ${short(s.high[i], up)})` : ""}`;
       const places = series.filter((s) => s.type === "points").flatMap((s) =>
         s.x.map((px, i) => ({ s, i, px: x(px), py: y(s.y[i]) })));
       places.sort((a, b) => a.px - b.px);
@@ -223,7 +237,7 @@
             return far < best[1] ? [i, far] : best;
           }, [0, Infinity])[0],
           at: (i) => [places[i].px - 6, places[i].py - 6, 12, 12],
-          text: (i) => `${v.x} ${short(places[i].s.x[places[i].i])}: `
+          text: (i) => `${v.x} ${short(places[i].s.x[places[i].i], right)}: `
             + value(places[i].s, places[i].i),
         };
         return height;
@@ -237,7 +251,7 @@
         nearest: (px) => grid.reduce((best, gx, i) =>
           (Math.abs(x(gx) - px) < Math.abs(x(grid[best]) - px) ? i : best), 0),
         at: (i) => [x(grid[i]), box.top, 0.01, box.bottom - box.top],
-        text: (i) => `${v.x} ${short(grid[i])}: `
+        text: (i) => `${v.x} ${short(grid[i], right)}: `
           + lines.map((s) => value(s, near(s.x, grid[i]))).join("; "),
       };
       return height;

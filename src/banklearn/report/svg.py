@@ -33,6 +33,8 @@ def inline_svg(
         "svg.hashsalt": prefix,
         "font.family": "sans-serif",
         "text.color": INK,
+        # Two dollar signs in a column's name are no formula.
+        "text.parse_math": False,
         "axes.edgecolor": INK,
         "axes.labelcolor": INK,
         "xtick.color": INK,

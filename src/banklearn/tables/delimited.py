@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ def read_delimited(
     cells = [pc.utf8_trim_whitespace(column) for column in columns]
     filled = np.any([np.asarray(pc.not_equal(c, "")) for c in cells], axis=0)
     header = int(np.argmax(filled))
-    names, notes = column_names([column[header].as_py() for column in cells])
+    written = [column[header].as_py() for column in cells]
+    names, notes = column_names(written)
     filled[header] = False
     if not filled.any():
         raise TableError(f"{path.name} has a header ({listed(names)}), but no row below it.")
@@ -64,6 +66,7 @@ def read_delimited(
         dialect.separator,
         notes=(*dialect.notes, *notes),
         unusable=unusable,
+        repeated=repeated_names(written),
     )
 
 
@@ -176,3 +179,9 @@ def column_names(header: list[str | None]) -> tuple[list[str], list[str]]:
             )
         names.append(name)
     return names, notes
+
+
+def repeated_names(header: list[str | None]) -> tuple[str, ...]:
+    """Names that stand more than once in a header."""
+    counts = Counter((raw or "").strip() for raw in header)
+    return tuple(name for name, count in counts.items() if name and count > 1)

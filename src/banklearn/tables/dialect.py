@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,7 +61,13 @@ def recognise(path: Path, encoding: str | None, separator: str | None) -> Dialec
         raise TableError(f"A separator is one character, but {symbol!r} was given.")
     if symbol != ",":
         notes.append(f"Columns are separated by a {SEPARATORS.get(symbol, repr(symbol))}.")
-    return Dialect(found, symbol, len(next(_records(text, symbol))), tuple(notes))
+    header = next(_records(text, symbol), None)
+    if header is None:
+        raise TableError(
+            f"{path.name}, header: a quotation mark is opened there and never closed, so that all "
+            "lines below it would become one name."
+        )
+    return Dialect(found, symbol, len(header), tuple(notes))
 
 
 def _encoding(head: bytes, name: str) -> str:
@@ -80,9 +87,14 @@ def _encoding(head: bytes, name: str) -> str:
 
 
 def _records(text: str, separator: str) -> Any:
-    """Records of the text that are not blank."""
+    """Records of the text that are not blank, up to a value too long for the reader.
+
+    Such a value begins with a quotation mark that is not closed, which is refused when the whole
+    file is read.
+    """
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    return (row for row in rows if row)
+    with suppress(csv.Error):
+        yield from (row for row in rows if row)
 
 
 def _separator(text: str) -> str:

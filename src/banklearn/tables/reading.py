@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import feather, parquet
 
-from banklearn.tables.delimited import column_names, read_delimited
+from banklearn.tables.delimited import column_names, read_delimited, repeated_names
 from banklearn.tables.errors import TableError
 from banklearn.tables.table import Table
 
@@ -78,7 +78,8 @@ def _columnar(path: Path, is_parquet: bool) -> Table:
     names, notes = column_names(arrow.column_names)
     columns = {name: _one_array(c) for name, c in zip(names, arrow.columns, strict=True)}
     numbers = np.arange(1, arrow.num_rows + 1, dtype=np.int64)
-    return Table(path.name, columns, numbers, "row", notes=tuple(notes))
+    repeated = repeated_names(arrow.column_names)
+    return Table(path.name, columns, numbers, "row", notes=tuple(notes), repeated=repeated)
 
 
 def _one_array(column: Any) -> Any:

@@ -23,7 +23,8 @@ class Table:
     numbers holds the line of the file on which each row starts (unit "line"), or the row's
     number from 1 on in formats without lines (unit "row"). notes are sentences on what was done
     while reading; unusable are sentences on rows that could not be read at all. missing are
-    words for a missing value beside the usual ones.
+    words for a missing value beside the usual ones. repeated are names that more than one column
+    had; all but the first of those are called otherwise here.
     """
 
     source: str
@@ -34,6 +35,7 @@ class Table:
     notes: tuple[str, ...] = ()
     unusable: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:

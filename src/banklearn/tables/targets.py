@@ -46,7 +46,7 @@ def learn_target(
 ) -> tuple[TargetPlan, Any, NDArray[np.int64]]:
     """Decide the task and read the target: the plan, values (n,) and the rows that have one."""
     table.column(name)
-    if f"{name} (2)" in table.columns:
+    if name in table.repeated:
         raise TableError(
             f"{table.source} has more than one column called {name!r}; rename all but the target."
         )

@@ -12,6 +12,7 @@ from banklearn.viz.marginal import along
 from banklearn.viz.style import (
     INK,
     LEARNED,
+    NAMED,
     RIVAL_STYLE,
     SHADE,
     TRUTH_STYLE,
@@ -128,7 +129,7 @@ class KernelDisplay:
         if self.true_kernel is not None:
             ax.plot(self.lags, self.true_kernel, label="true kernel", **TRUTH_STYLE)
         unit = f" ({self.unit})" if self.unit else ""
-        ax.set_xlabel(f"distance along {self.name}{unit}", color=INK)
+        ax.set_xlabel(f"distance along {self.name}{unit}", **NAMED)
         ax.set_ylabel("kernel (correlation)", color=INK)
         ax.set_xlim(float(self.lags.min()), float(self.lags.max()))
         tidy(ax)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from banklearn.posterior.calibration import Reliability, reliability, top_class
-from banklearn.viz.style import INK, LEARNED, SHADE, new_axes, tidy
+from banklearn.viz.style import INK, LEARNED, NAMED, SHADE, new_axes, tidy
 
 
 class ReliabilityDisplay:
@@ -110,7 +110,7 @@ class ReliabilityDisplay:
         ax.plot(x, y, color=LEARNED, linewidth=1.8, marker="o", markersize=5, label="observed")
         ax.set_xlim(0, 1)
         ax.set_ylim(0, 1)
-        ax.set_xlabel(f"predicted probability of {self.what}", color=INK)
+        ax.set_xlabel(f"predicted probability of {self.what}", **NAMED)
         ax.set_ylabel("share of rows that came true", color=INK)
         ax.set_title(
             f"expected calibration error {self.error:.3f}, {int(self.rows.sum())} rows",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from banklearn.viz.marginal import along
-from banklearn.viz.style import INK, LEARNED, TRUTH_STYLE, new_axes, percent, tidy
+from banklearn.viz.style import INK, LEARNED, NAMED, TRUTH_STYLE, new_axes, percent, tidy
 
 Array = NDArray[np.float64]
 
@@ -109,7 +109,7 @@ class SpectralDensityDisplay:
         if self.true_density is not None:
             ax.plot(self.frequencies, self.true_density, label="true density", **TRUTH_STYLE)
         unit = f" ({self.unit})" if self.unit else ""
-        ax.set_xlabel(f"angular frequency along {self.name}{unit}", color=INK)
+        ax.set_xlabel(f"angular frequency along {self.name}{unit}", **NAMED)
         ax.set_ylabel(what, color=INK)
         ax.set_xlim(float(self.frequencies.min()), float(self.frequencies.max()))
         # A draw with a narrow component makes a spike; the scale is that of the curves.

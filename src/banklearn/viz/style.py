@@ -14,6 +14,9 @@ INK = "#1a1a1a"
 #: Shading behind the curves.
 SHADE = "#8c8c8c"
 
+#: Text with a name of the user's in it: two dollar signs there are no formula.
+NAMED = {"color": INK, "parse_math": False}
+
 TRUTH_STYLE = {"color": INK, "linestyle": (0, (5, 2)), "linewidth": 1.6}
 RIVAL_STYLE = {"color": RIVAL, "linestyle": (0, (1, 1.2)), "linewidth": 2.0}
 CHAIN_DASHES = ("-", (0, (4, 1)), (0, (1, 1)), (0, (5, 1, 1, 1)))

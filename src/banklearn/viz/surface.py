@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banklearn.viz.marginal import input_names
-from banklearn.viz.style import CHAINS, INK, new_axes, percent
+from banklearn.viz.style import CHAINS, INK, NAMED, new_axes, percent
 
 #: Markers of the classes, so that they are told apart without colour.
 MARKERS = "os^Dv<>pP*"
@@ -155,8 +155,8 @@ class DecisionSurfaceDisplay:
         self._draw_points(ax, colors)
         ax.set_xlim(*edges[:2])
         ax.set_ylim(*edges[2:])
-        ax.set_xlabel(self.names[0], color=INK)
-        ax.set_ylabel(self.names[1], color=INK)
+        ax.set_xlabel(self.names[0], **NAMED)
+        ax.set_ylabel(self.names[1], **NAMED)
         ax.set_title(
             f"dotted: the class is open within {percent(self.coverage)} intervals",
             fontsize="medium",
@@ -183,7 +183,9 @@ class DecisionSurfaceDisplay:
                 markeredgewidth=0.6,
                 label=str(label),
             )
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title="class")
+        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        for text in ax.legend(**place, frameon=False, title="class").get_texts():
+            text.set_parse_math(False)
 
 
 def _range(values: np.ndarray, points: int) -> np.ndarray:
