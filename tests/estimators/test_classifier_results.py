@@ -126,16 +126,15 @@ def test_intervals_hold_the_mean_and_grow_with_coverage(case):
 
 
 def test_the_latent_function_of_two_classes_is_the_log_odds_of_the_second():
-    model = small().fit(X, TWO)
+    long_enough = {"n_warmup": 60, "n_draws": 40}  # for two chains to say the same
+    model = small(**long_enough).fit(X, TWO)
     mean, std = model.predict_latent(NEW)
     assert mean.shape == std.shape == (400,)
     assert np.corrcoef(mean, model.decision_function(NEW))[0, 1] > 0.95
     assert np.mean((mean > 0) == (model.predict(NEW) == "yes")) > 0.97
-    swapped = small().fit(X, np.where(TWO == "yes", "a yes", "no"))  # the order of names turns
-    # Another chain of a small model: single rows may differ, most may not.
-    gap = np.abs(swapped.predict_proba(NEW)[:, 0] - model.predict_proba(NEW)[:, 1])
-    assert gap.mean() < 0.08
-    assert np.quantile(gap, 0.95) < 0.25
+    turned = np.where(TWO == "yes", "a yes", "no")  # the order of names turns
+    swapped = small(**long_enough).fit(X, turned)
+    close(swapped.predict_proba(NEW)[:, 0], model.predict_proba(NEW)[:, 1], 0, 0.25)
 
 
 def test_the_stick_begins_with_the_most_frequent_class():
