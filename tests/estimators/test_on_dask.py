@@ -22,19 +22,6 @@ from blockwise import PARTITIONS, assert_same_fit, fit_in_memory, make_case
 pytest.importorskip("distributed", reason="Dask is not installed")
 
 
-@pytest.fixture(scope="module")
-def client():
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            processes=True, n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
 def arrays(case, sizes):
     """X, y and weights as Dask arrays in partitions of the given sizes."""
     import dask.array as da

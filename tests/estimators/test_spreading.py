@@ -19,19 +19,6 @@ from blockwise import assert_same_fit, fit_in_memory, make_case
 pytest.importorskip("distributed", reason="Dask is not installed")
 
 
-@pytest.fixture(scope="module")
-def client():
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            processes=True, n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
 def spread_fit(case, client, **keywords):
     return clone(case.estimator).fit(case.X, case.y, case.weight, client=client, **keywords)
 
