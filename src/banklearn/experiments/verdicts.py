@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.paper import FEATURES
@@ -14,32 +14,30 @@ BARS = {("concrete", "alacarte"): 0.08, ("bike", "alacarte"): 0.06, ("pima", "rf
 
 def losses(found: Sequence[Entry]) -> list[str]:
     """Where BaNK is significantly worse than the best of the others."""
-    lines = []
-    for name in dict.fromkeys(e.set for e in found):
-        here = {e.method: e for e in found if e.set == name}
-        if "bank" not in here or here["bank"].mark.bold:
-            continue
-        best = next(e for e in here.values() if e.mark.lowest)
-        lines.append(
-            f"{name}: {METHODS[best.method].title} {best.show('error')}, "
-            f"BaNK {here['bank'].show('error')} (p = {here['bank'].mark.p_value:.2g})"
-        )
-    return lines
+    return [
+        f"{sentence} (p = {bank.mark.p_value:.2g})"
+        for sentence, bank in _not_lowest(found)
+        if not bank.mark.bold
+    ]
 
 
 def near_losses(found: Sequence[Entry]) -> list[str]:
     """Where another method's error is lower than BaNK's, but no test tells the two apart."""
-    lines = []
+    return [sentence for sentence, bank in _not_lowest(found) if bank.mark.bold]
+
+
+def _not_lowest(found: Sequence[Entry]) -> Iterator[tuple[str, Entry]]:
+    """Both errors in words, and BaNK's cell, for each set on which another method is lowest."""
     for name in dict.fromkeys(e.set for e in found):
         here = {e.method: e for e in found if e.set == name}
-        if "bank" not in here or not here["bank"].mark.bold or here["bank"].mark.lowest:
+        bank = here.get("bank")
+        if bank is None or bank.mark.lowest:
             continue
         best = next(e for e in here.values() if e.mark.lowest)
-        lines.append(
-            f"{name}: {METHODS[best.method].title} {best.show('error')}, "
-            f"BaNK {here['bank'].show('error')}"
+        yield (
+            f"{name}: {METHODS[best.method].title} {best.show('error')}, BaNK {bank.show('error')}",
+            bank,
         )
-    return lines
 
 
 def rivals_against_paper(found: Sequence[Entry]) -> list[str]:
