@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -47,7 +48,7 @@ class InputScaling:
         """Whether lags in the user's units are lags in the model's, up to a factor."""
         return self.kind in ("none", "standard")
 
-    @property
+    @cached_property
     def unit(self) -> Array:
         """What one unit of the model is in the user's units, near the median, (d,)."""
         return self.scale * self.spread / (1.0 if self.scores is None else self.scores.slope())
