@@ -25,8 +25,6 @@ Clock = Callable[[], float]
 
 #: Seconds that a calibration takes, about.
 CALIBRATION = 10.0
-#: Pieces per thread and sums per node of the tree on a cluster, as the Dask engine has them.
-PIECES_PER_THREAD, FAN_IN, PIECE_BYTES = 4, 8, 256 << 20
 #: Rows of the sample for scaling, and of the largest subsample of the warm-up.
 SAMPLE_ROWS, STAGE_ROWS = 100_000, 640_000
 #: Bytes of Python with its libraries and compiled code.
@@ -138,8 +136,9 @@ def plan(problem: Problem, rates: Rates, workers: int = 0, threads_per_worker: i
     )
     rest = c * one["small_flops"] / rates.small_flops
     if workers:
-        pieces = min(cores * PIECES_PER_THREAD, -(-problem.rows // 4096))
-        pieces = max(pieces, int(-(-data // PIECE_BYTES)))
+        from banklearn.engines.dask import FAN_IN, PIECES_PER_THREAD, rows_of_a_piece
+
+        pieces = -(-problem.rows // rows_of_a_piece(problem.rows, problem.inputs, cores))
         depth = max(1, int(np.ceil(np.log(max(pieces, 2)) / np.log(FAN_IN))))
         # A node of the tree takes FAN_IN sums in, one after another; levels follow each other.
         sent = c * (one["sums"] * pieces + one["proposals"] * workers)

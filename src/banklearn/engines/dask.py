@@ -122,6 +122,12 @@ def add_up(parts: Sequence[list[Any]]) -> list[Any]:
     return total
 
 
+def rows_of_a_piece(n_rows: int, n_inputs: int, width: int) -> int:
+    """Whole blocks: a few pieces for each of so many threads, none of more than PIECE_BYTES."""
+    blocks = -(-n_rows // (max(width, 1) * PIECES_PER_THREAD * BLOCK_ROWS))
+    return BLOCK_ROWS * min(max(blocks, 1), max(PIECE_BYTES // (8 * n_inputs * BLOCK_ROWS), 1))
+
+
 def cut_evenly(
     client: Any, parts: Sequence[Any], sizes: Sequence[int], n_inputs: int, width: int
 ) -> tuple[list[Any], list[int]]:
@@ -132,9 +138,7 @@ def cut_evenly(
     """
     n_rows = sum(sizes)
     threads = [worker for worker, count in sorted(client.nthreads().items()) for _ in range(count)]
-    blocks = -(-n_rows // (max(width, 1) * PIECES_PER_THREAD * BLOCK_ROWS))
-    blocks = min(max(blocks, 1), max(PIECE_BYTES // (8 * n_inputs * BLOCK_ROWS), 1))
-    rows = blocks * BLOCK_ROWS
+    rows = rows_of_a_piece(n_rows, n_inputs, width)
     starts = list(accumulate(sizes, initial=0))
     pieces, lengths = [], []
     for low in range(0, n_rows, rows):
