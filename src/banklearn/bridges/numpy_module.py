@@ -83,7 +83,7 @@ def predict(X):
     return classes[predict_proba(X).argmax(axis=1)]
 '''
 
-_SCALING = ("used", "kind", "knots", "heights", "centre", "spread", "shift", "scale")
+_SCALING = ("used", "kind", "centre", "spread", "shift", "scale")
 _WEIGHTS = ("W", "offset", "linear", "cosine", "sine")
 
 
@@ -104,7 +104,10 @@ def write_numpy_module(
     point = point_model(estimator, max_draws)
     names = [str(name) for name in getattr(estimator, "feature_names_in_", [])]
     classifier = point.order is not None
-    arrays = {name: getattr(point, name) for name in (*_SCALING, *_WEIGHTS)}
+    arrays = {name: getattr(point, name) for name in _WEIGHTS}
+    arrays |= {name: getattr(point.scaling, name) for name in _SCALING}
+    if point.scaling.scores is not None:
+        arrays |= point.scaling.scores._asdict()
     if classifier:
         labels = np.asarray(point.classes)
         if labels.dtype == object:
@@ -117,7 +120,7 @@ def write_numpy_module(
         what=f"A {type(estimator).__name__} for serving",
         version=__version__,
         arrays=beside.name,
-        usage=f"{call} take a table of {len(point.used)} inputs.",
+        usage=f"{call} take a table of {len(point.scaling.used)} inputs.",
     ) + _SCALED.format(names=", ".join(map(_in_docstring, names)) or "of training")
     path.write_text(text + (_CLASSIFICATION if classifier else _REGRESSION), encoding="utf-8")
     return path, beside

@@ -67,7 +67,7 @@ def to_onnx(estimator: Any, max_draws: int | None = None) -> Any:
         out = helper.make_tensor_value_info(
             "probabilities", TensorProto.DOUBLE, ["n", len(point.classes)]
         )
-    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", len(point.used)])
+    X = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["n", len(point.scaling.used)])
     graph = helper.make_graph(g.nodes, "banklearn", [X], [out], g.constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
     model.ir_version = 8  # that of opset 17; newer numbers are refused by older runtimes
@@ -80,18 +80,19 @@ def to_onnx(estimator: Any, max_draws: int | None = None) -> Any:
 
 def _latent(g: Graph, point: PointModel) -> str:
     """f of every draw, (S, n, q)."""
-    v = g("Gather", "X", g.constant(np.flatnonzero(point.used), np.int64), axis=1)
+    scaling = point.scaling
+    v = g("Gather", "X", g.constant(np.flatnonzero(scaling.used), np.int64), axis=1)
     z = v
-    if point.kind in ("arcsinh", "quantile"):
-        z = g("Div", g("Sub", v, g.constant(point.centre)), g.constant(point.spread))
-    if point.kind == "arcsinh":
+    if not scaling.linear:
+        z = g("Div", g("Sub", v, g.constant(scaling.centre)), g.constant(scaling.spread))
+    if scaling.kind == "arcsinh":
         # Runtimes have Asinh in single precision only: sign(z) log(|z| + sqrt(z^2 + 1)).
         size = g("Abs", z)
         root = g("Sqrt", g("Add", g("Mul", z, z), g.constant(1.0)))
         v = g("Mul", g("Sign", z), g("Log", g("Add", size, root)))
-    if point.kind == "quantile":
-        v = _scores(g, z, point.knots, point.heights)
-    v = g("Div", g("Sub", v, g.constant(point.shift)), g.constant(point.scale))
+    if scaling.scores is not None:
+        v = _scores(g, z, *scaling.scores)
+    v = g("Div", g("Sub", v, g.constant(scaling.shift)), g.constant(scaling.scale))
     v = g("Unsqueeze", v, g.constant([0], np.int64))
     angle = g("MatMul", v, g.constant(point.W.transpose(0, 2, 1)))
     f = g("Add", g("MatMul", v, g.constant(point.linear)), g.constant(point.offset[:, None, :]))

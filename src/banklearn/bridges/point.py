@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from banklearn.model.features import trend_columns
-from banklearn.posterior.normal_scores import NormalScores
+from banklearn.posterior.scaling import InputScaling
 
 Array = NDArray[np.float64]
 
@@ -19,9 +19,7 @@ Array = NDArray[np.float64]
 class PointModel:
     """Arrays of a predictor without its uncertainty: S draws, M frequencies, d varying inputs.
 
-    Rows are scaled as in training, v = (g(x) - shift) / scale, with g the identity, or of
-    u = (x - centre) / spread arcsinh or the map through knots and heights (Q, d). Draw s then
-    gives q numbers per row::
+    Rows are scaled as in training, v = scaling(x). Draw s then gives q numbers per row::
 
         f_s = offset_s + v linear_s + cos(v W_s') cosine_s + sin(v W_s') sine_s
 
@@ -31,14 +29,7 @@ class PointModel:
     the position of each class on the stick.
     """
 
-    used: NDArray[np.bool_]
-    kind: str
-    knots: Array
-    heights: Array
-    centre: Array
-    spread: Array
-    shift: Array
-    scale: Array
+    scaling: InputScaling
     W: Array
     offset: Array
     linear: Array
@@ -50,12 +41,7 @@ class PointModel:
 
     def __call__(self, X: Any) -> Array:
         """The mean (n,) of a regression, or class probabilities (n, C)."""
-        v = np.asarray(X, dtype=np.float64)[:, self.used]
-        if self.kind == "arcsinh":
-            v = np.arcsinh((v - self.centre) / self.spread)
-        elif self.kind == "quantile":
-            v = NormalScores(self.knots, self.heights)((v - self.centre) / self.spread)
-        v = (v - self.shift) / self.scale
+        v = self.scaling(X)
         total: Any = 0.0
         for s in range(len(self.W)):
             angle = v @ self.W[s].T
@@ -102,17 +88,8 @@ def point_model(estimator: Any, max_draws: int | None = None) -> PointModel:
         target = estimator.target_scaling_
         offset = target.shift + target.scale * offset
         linear, cosine, sine = (target.scale * a for a in (linear, cosine, sine))
-    scaling = estimator.input_scaling_
-    no_knots = np.zeros((0, d))
     return PointModel(
-        used=scaling.used,
-        kind=scaling.kind,
-        knots=no_knots if scaling.scores is None else scaling.scores.knots,
-        heights=no_knots if scaling.scores is None else scaling.scores.heights,
-        centre=scaling.centre,
-        spread=scaling.spread,
-        shift=scaling.shift,
-        scale=scaling.scale,
+        scaling=estimator.input_scaling_,
         W=W,
         offset=offset,
         linear=linear,
