@@ -310,7 +310,8 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         spread: Spread | None = None,
     ) -> None:
         at_once = 1
-        if isinstance(engine, MemoryEngine) and not spread:
+        in_memory = isinstance(engine, MemoryEngine) and not spread
+        if in_memory:
             at_once = chains_at_once(self.n_chains, engine.n_rows >= LARGE_ROWS)
         elif not isinstance(engine, DeviceEngine):
             at_once = self.n_chains  # they share every read, or keep a cluster busy
@@ -356,9 +357,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
                 shared.expect(self.n_chains)
             # Beside a device only small matrices are left: a few threads factor them fastest.
             few = min(4, available_cores()) if isinstance(engine, DeviceEngine) else None
-            each = (
-                isinstance(engine, MemoryEngine) and not spread
-            ) or self.n_chains >= available_cores()
+            each = in_memory or self.n_chains >= available_cores()
             with limited_to(few):
                 runs, interrupted = run_chains(run_one, self.n_chains, at_once, each)
         # An interrupted chain that was still warming up has nothing to say if others have.
