@@ -160,6 +160,12 @@ def _latent(ops: Ops, Phi: Any, unit: float) -> Latent:
     return lambda beta: unit * ops.host(ops.times(ops.array(beta), Phi))
 
 
+def latent_values(ops: Ops, block: Block, W: Array, trend: Trend, beta: Array) -> Array:
+    """beta Phi (T, n) of a block's rows, in memory."""
+    Phi, unit = ops.features(block.X, W, trend, 1.0 / float(np.sqrt(len(W))), "Phi")
+    return _latent(ops, Phi, unit)(beta)
+
+
 class GramSum:
     """The statistic of the features at W, as a sum over blocks.
 

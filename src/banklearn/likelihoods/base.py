@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.gram import Gram, WorkingFunction
+from banklearn.gram import Block, Gram, WorkingFunction
 from banklearn.model.evidence import Ridge
 from banklearn.numerics.streams import Streams
 
@@ -55,4 +55,13 @@ class Likelihood(Protocol):
         self, gram: Gram, solutions: Sequence[Ridge], rng: np.random.Generator
     ) -> Array | None:
         """beta (T, P) from its law given everything else, where later steps need it."""
+        ...
+
+
+@runtime_checkable
+class Augmented(Protocol):
+    """A likelihood whose working weights are auxiliary variables that can be integrated out."""
+
+    def log_likelihoods(self, block: Block, f: Array, factors: Array) -> Array:
+        """log p(y | c f) of a block at each factor c, where f (T, n) are latent values."""
         ...

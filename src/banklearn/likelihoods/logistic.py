@@ -123,6 +123,11 @@ class Logistic:
             w, shape * (view.label - 0.5), view.log_likelihood, float(shape.sum()), view.rows
         )
 
+    def log_likelihoods(self, block: Block, f: Array, factors: Array) -> Array:
+        """Of the labels, at each multiple of the latent values."""
+        views = [_look(t, f[t], block) for t in range(self.tasks)]
+        return np.array([sum(v._replace(f=c * v.f).log_likelihood for v in views) for c in factors])
+
     def log_evidence(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
         """log p(labels, w | W, lam) up to a constant, with the weights integrated out."""
         return sum(augmented_log_evidence(s) for s in solutions)

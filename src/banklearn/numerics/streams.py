@@ -30,6 +30,7 @@ class Purpose(IntEnum):
     SUBSAMPLE = 11
     PREDICT = 12
     INTERWEAVE = 13
+    RESCALE = 14
 
 
 @dataclass(frozen=True)

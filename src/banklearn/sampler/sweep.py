@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from banklearn.engines.base import Engine
 from banklearn.engines.host import HostOps
 from banklearn.gram import Gram, GramSum, ProposalSum, WorkingFunction
-from banklearn.likelihoods.base import Likelihood
+from banklearn.likelihoods.base import Augmented, Likelihood
 from banklearn.model.features import Trend, trend_columns
 from banklearn.model.joint import State
 from banklearn.model.priors import Prior
@@ -28,6 +28,7 @@ from banklearn.sampler import (
     gradient,
     interweave,
     precision,
+    rescale,
     scales,
     switch,
 )
@@ -70,6 +71,8 @@ class Tuning:
     #: Sweeps between two moves of a component with its members; 0 makes none.
     interweave_every: int = 0
     interweave: InterweaveTuning = field(default_factory=InterweaveTuning)
+    #: Whether a classifier's weights and lam are rescaled together.
+    rescale: bool = True
 
     def interweaves(self, sweep: int) -> bool:
         """Whether components walk in this sweep; not once warm-up has dropped all walks."""
@@ -264,6 +267,9 @@ def step(
     )
     state = state.with_(lam=solved.lam)
     beta = likelihood.draw_weights(gram, solved.solutions, streams.at(Purpose.WEIGHTS, sweep))
+    if tuning.rescale and beta is not None and isinstance(likelihood, Augmented):
+        rng = streams.at(Purpose.RESCALE, sweep)
+        state, beta = rescale.update(state, beta, engine, likelihood, model.trend, prior, rng)
 
     state = update_mixture(state, prior, streams, sweep)
     jumped = (offered.rho == 1.0) & ~changed
