@@ -193,6 +193,16 @@ def test_time_runs_out_and_the_fit_goes_on_later(tmp_path):
     assert bits(second) == bits(run("regression", plan))
 
 
+@pytest.mark.parametrize("case", ["regression", "two classes", "three classes, weights"])
+def test_a_chain_without_time_for_another_sweep_rounds_off_as_before(case, tmp_path):
+    """Its draw has the factors of the last sweep, also when these come from the checkpoint."""
+    plan = Plan(0, 4, thin=3, max_time=1e-9)
+    first = run(case, plan, Shelf(IDENTITY, tmp_path))
+    second = run(case, plan, Shelf(IDENTITY, tmp_path, resume=True))
+    assert len(first.trace) == len(second.trace) == 1
+    assert bits(second.draws) == bits(first.draws)
+
+
 @pytest.mark.parametrize(
     "library",
     ["array_api_strict", pytest.param("torch", marks=pytest.mark.torch)],

@@ -139,7 +139,7 @@ def _draw(
         root=root,
         noise=noise,
         dof=dof,
-        lam=chain.state.lam,
+        lam=chain.solved.lam,
         alpha=chain.state.alpha,
         pi=pi,
         mu=mu,

@@ -1,7 +1,8 @@
 """One sweep of the chain: every update once.
 
 The frequencies' proposals take one pass over the data, a gradient move and the walks of
-components (as long as warm-up keeps them) theirs.
+components (as long as warm-up keeps them) theirs. A classifier's rescaling takes one more that
+forms no matrix: the features of the current frequencies, and the likelihood.
 """
 
 from __future__ import annotations
@@ -82,7 +83,11 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Chain:
-    """State of a chain together with the statistic and factors that belong to it."""
+    """State of a chain together with the statistic and factors of its sweep.
+
+    They belong to the state's frequencies and to solved.lam. A classifier's rescaling leaves the
+    state another lam: the Polya-Gamma variables in the statistic were drawn before it.
+    """
 
     state: State
     gram: Gram
@@ -137,6 +142,7 @@ def pack(chain: Chain) -> dict[str, Any]:
     return {
         "state": chain.state,
         "beta": chain.beta,
+        "lam": chain.solved.lam,
         "G": gram.in_memory(),
         "r": gram.r,
         "tt": gram.tt,
@@ -149,7 +155,7 @@ def unpack(packed: dict[str, Any], engine: Engine, model: Model) -> Chain:
     ops = getattr(engine, "ops", HostOps())  # sums that come from elsewhere end in memory
     gram = Gram(ops.array(packed["G"]), packed["r"], packed["tt"], packed["n"], ops)
     state: State = packed["state"]
-    solved = precision.solve(gram, state.lam, model.likelihood, JitterCount())
+    solved = precision.solve(gram, packed["lam"], model.likelihood, JitterCount())
     return Chain(state, gram, solved, packed["beta"])
 
 
@@ -211,7 +217,11 @@ def step(
     streams: Streams,
     sweep: int,
 ) -> tuple[Chain, Info]:
-    """Frequencies and lam with the weights integrated out, the weights, then the mixture."""
+    """Frequencies and lam with the weights integrated out, the weights, then the mixture.
+
+    A classifier's weights are rescaled with lam before the mixture: no step that follows sees the
+    Polya-Gamma variables, which the next sweep draws anew.
+    """
     count = JitterCount()
     state, likelihood, prior = chain.state, model.likelihood, model.prior
     M, h = state.M, trend_columns(model.trend, state.W.shape[1])
