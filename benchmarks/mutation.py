@@ -78,6 +78,10 @@ TESTS = {
         "tests/sampler/test_classification_sweep.py",
     ),
     "sampler/precision.py": ("tests/sampler/test_conditionals.py", "tests/sampler/test_sweep.py"),
+    "sampler/rescale.py": (
+        "tests/sampler/test_rescale.py",
+        "tests/sampler/test_classification_sweep.py",
+    ),
     "sampler/run.py": (
         "tests/sampler/test_run.py",
         "tests/storage/test_resume_chain.py",

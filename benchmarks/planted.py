@@ -29,6 +29,7 @@ LOGISTIC = ("tests/likelihoods/test_logistic.py",)
 RUN = ("tests/sampler/test_run.py",)
 INTERWEAVE = ("tests/sampler/test_interweave.py",)
 INTERWEAVE_PATH = ("tests/sampler/test_interweave_path.py",)
+RESCALE = ("tests/sampler/test_rescale.py",)
 PREDICT = ("tests/posterior/test_predict.py",)
 
 MUTANTS = (
@@ -458,5 +459,75 @@ MUTANTS = (
         "(0 if prior.psi_shape is None else 2)",
         "2",
         INTERWEAVE,
+    ),
+    Mutant(
+        "rescaled weights that keep their lam",
+        "sampler/rescale.py",
+        "return state.with_(lam=state.lam * float(np.exp(-2.0 * chosen))), beta",
+        "return state, beta",
+        RESCALE,
+    ),
+    Mutant(
+        "lam rescaled by the factor, not by its square",
+        "sampler/rescale.py",
+        "float(np.exp(-2.0 * chosen))",
+        "float(np.exp(-chosen))",
+        RESCALE,
+    ),
+    Mutant(
+        "a rescaling that looks one way only",
+        "sampler/rescale.py",
+        "np.arange(POINTS) - rng.integers(POINTS)",
+        "np.arange(POINTS)",
+        RESCALE,
+    ),
+    Mutant(
+        "a rescaling that likes some places of the lattice better",
+        "sampler/rescale.py",
+        "rng.integers(POINTS)",
+        "rng.binomial(POINTS - 1, 0.5)",
+        RESCALE,
+    ),
+    Mutant(
+        "a rescaling without the prior of lam",
+        "sampler/rescale.py",
+        "prior.log_lam(v) if 0.0 < v < np.inf",
+        "0.0 if 0.0 < v < np.inf",
+        RESCALE,
+    ),
+    Mutant(
+        "a rescaling that counts its Jacobian twice",
+        "sampler/rescale.py",
+        "law = log_law(log_c, values, state.lam, prior)",
+        "law = log_law(log_c, values + beta.size * log_c, state.lam, prior)",
+        RESCALE,
+    ),
+    Mutant(
+        "a rescaling by the likelihood of the weights as they are",
+        "likelihoods/logistic.py",
+        "v._replace(f=c * v.f)",
+        "v._replace(f=v.f)",
+        RESCALE,
+    ),
+    Mutant(
+        "a rescaling that forgets row weights",
+        "likelihoods/logistic.py",
+        "v._replace(f=c * v.f)",
+        "v._replace(f=c * v.f, weight=None)",
+        RESCALE,
+    ),
+    Mutant(
+        "factors of a resumed chain at the rescaled lam",
+        "sampler/sweep.py",
+        'precision.solve(gram, packed["lam"],',
+        "precision.solve(gram, state.lam,",
+        ("tests/storage/test_resume_chain.py",),
+    ),
+    Mutant(
+        "a draw with the rescaled lam and the factors before",
+        "posterior/draws.py",
+        "lam=chain.solved.lam",
+        "lam=chain.state.lam",
+        RESCALE,
     ),
 )

@@ -33,6 +33,7 @@ from banklearn.sampler import (
     concentration,
     joint_move,
     precision,
+    rescale,
     scales,
     sweep,
     switch,
@@ -211,8 +212,16 @@ def trend_alone(it: Everything, kind: Kind, streams: Streams, i: int) -> Everyth
     return replace(it, beta=beta)
 
 
+def rescale_alone(it: Everything, kind: Kind, streams: Streams, i: int) -> Everything:
+    """The weights of a classifier together with lam."""
+    rng = np.random.default_rng([streams.seed, streams.chain, i])
+    engine, likelihood = MemoryEngine(it.X, it.y), Logistic(kind.classes)
+    state, beta = rescale.update(it.state, it.beta, engine, likelihood, TREND, PRIOR, rng)
+    return replace(it, state=state, beta=beta)
+
+
 REST = ("mixture",)
-STILL = Tuning(Moves(jump=0.5, rho_min=0.2), lam_step=0.0)
+STILL = Tuning(Moves(jump=0.5, rho_min=0.2), lam_step=0.0, rescale=False)
 JUMPS = replace(STILL, moves=Moves(jump=1.0))
 LOCAL = replace(STILL, moves=Moves(jump=0.0, rho_min=0.2))
 SWITCHES = replace(STILL, moves=Moves(jump=1.0, switch=1.0))
@@ -269,6 +278,8 @@ ALONE: dict[str, tuple[Kind, Update, int]] = {
         by_step(STILL, *REST, "lam given weights", "trend", kernel=joint_move),
         1,
     ),
+    "two classes: rescaling": (TWO, rescale_alone, 5),
+    "three classes: rescaling": (THREE, rescale_alone, 5),
 }
 WHOLE: dict[str, tuple[Kind, Update]] = {
     "regression": (REGRESSION, by_step(ALL_MOVES)),

@@ -66,6 +66,15 @@ def stick(f: np.ndarray) -> np.ndarray:
     return np.stack([*out, left])
 
 
+def log_stick(f: np.ndarray) -> np.ndarray:
+    """Their logarithms, also where a probability rounds to 0 or 1."""
+    left, out = np.zeros(f.shape[1]), []
+    for row in f:
+        out.append(left - np.logaddexp(0.0, -row))
+        left = left - np.logaddexp(0.0, row)
+    return np.stack([*out, left])
+
+
 def draw_labels(f: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Labels from the class probabilities."""
     u = rng.random(f.shape[1])
@@ -101,14 +110,38 @@ def make_labelled(
 def log_likelihood(problem: Labelled, beta=None, W=None) -> float:
     """log p(labels | W, beta) from the class probabilities."""
     beta = problem.beta if beta is None else beta
-    p = stick(beta @ problem.features(W).T)
-    log_p = np.log(p[problem.y.astype(int), np.arange(len(problem.y))])
+    log_p = log_stick(beta @ problem.features(W).T)[problem.y.astype(int), range(len(problem.y))]
     return float(log_p.sum() if problem.weight is None else problem.weight @ log_p)
 
 
 def log_weights(beta: np.ndarray, lam: float) -> float:
     """log N(beta | 0, I / lam)."""
     return float(0.5 * beta.size * np.log(lam / (2 * np.pi)) - 0.5 * lam * (beta**2).sum())
+
+
+def log_joint_along(problem: Labelled, v: float, beta=None, lam=None, W=None) -> float:
+    """log joint density of (beta, log lam) moved to (c beta, log lam - 2 v), c = exp(v).
+
+    With its Jacobian: every weight is multiplied by c, log lam is shifted.
+    """
+    beta = problem.beta if beta is None else beta
+    lam = (problem.state.lam if lam is None else lam) * np.exp(-2 * v)
+    moved = np.exp(v) * beta
+    density = log_likelihood(problem, moved, W) + log_weights(moved, lam)
+    return density + problem.prior.log_lam(lam) + beta.size * v
+
+
+def plain_rescale(problem: Labelled, W, beta, lam: float, rng: np.random.Generator):
+    """(lam, beta) after one rescaling, every density computed from the data."""
+    spacing = np.exp(rng.uniform(np.log(0.005), np.log(0.3)))
+    place = rng.integers(9)
+    steps = [spacing * (i - place) for i in range(9)]
+    noise = rng.gumbel(size=9)
+    heights = [
+        log_joint_along(problem, v, beta, lam, W) + g for v, g in zip(steps, noise, strict=True)
+    ]
+    v = steps[int(np.argmax(heights))]
+    return lam * np.exp(-2 * v), np.exp(v) * beta
 
 
 def gram_of(problem: Labelled, working, W=None, block_rows: int = 4096) -> Gram:

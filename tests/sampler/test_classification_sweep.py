@@ -12,7 +12,7 @@ from banklearn.sampler.frequencies import Moves, propose
 from banklearn.sampler.sweep import Chain, Tuning
 from helpers import FALSE_ALARM, close
 from joint_law import SAMPLERS, draw_from_model, smallest_p, sweep_from_model
-from labels import gram_of, log_likelihood, make_labelled, one_block
+from labels import gram_of, log_likelihood, make_labelled, one_block, plain_rescale
 
 
 def at(problem):
@@ -62,13 +62,22 @@ def test_one_pass_takes_the_path_of_recomputing_every_evidence(C, M, trend):
         change -= dense_log_evidence(problem, works, W, lam)
         change += problem.prior.log_lam(proposal) - problem.prior.log_lam(lam)
         lam = proposal if np.log(rng.random()) < change else lam
-        close(chain.state.lam, lam, 1e-12)
+        close(chain.solved.lam, lam, 1e-12)
         # What is left behind belongs to the new frequencies and the same w.
+        rng, beta = streams.at(Purpose.WEIGHTS, 1), []
         for t, (work, (rows, _, _)) in enumerate(zip(works, problem.tasks(), strict=True)):
             Phi = problem.features(W)[rows]
             close(chain.gram.G[t], Phi.T @ (work.A[:, None] * Phi), 1e-9, 1e-10)
             A = chain.gram.G[t] + lam * np.eye(Phi.shape[1])
-            close(chain.solved.solutions[t].mu_n, np.linalg.solve(A, Phi.T @ work.At), 1e-6, 1e-8)
+            mean = np.linalg.solve(A, Phi.T @ work.At)
+            close(chain.solved.solutions[t].mu_n, mean, 1e-6, 1e-8)
+            xi = rng.standard_normal(len(A))
+            beta.append(mean + np.linalg.solve(np.linalg.cholesky(A).T, xi))
+        # The weights are drawn, then they and lam are rescaled with w integrated out.
+        rng = streams.at(Purpose.RESCALE, 1)
+        lam, moved = plain_rescale(problem, W, np.stack(beta), lam, rng)
+        close(chain.state.lam, lam, 1e-10)
+        close(chain.beta, moved, 1e-6, 1e-8)
     if M == 20:
         assert both.min() > 0
 
@@ -141,7 +150,7 @@ def test_a_gradient_move_uses_the_weights_of_its_sweep():
     for t, (work, (rows, _, _)) in enumerate(zip(works, problem.tasks(), strict=True)):
         Phi = problem.features(chain.state.W)[rows]
         close(chain.gram.G[t], Phi.T @ (work.A[:, None] * Phi), 1e-8, 1e-10)
-    solved = precision.solve(chain.gram, chain.state.lam, problem.logistic, JitterCount())
+    solved = precision.solve(chain.gram, chain.solved.lam, problem.logistic, JitterCount())
     close(chain.solved.log_evidence, solved.log_evidence, 1e-9)
 
 

@@ -21,6 +21,7 @@ QUICK = (
     "two classes: weights",
     "two classes: lam",
     "joint move: trend",
+    "three classes: rescaling",
 )
 
 
