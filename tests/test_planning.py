@@ -11,8 +11,18 @@ from banklearn.planning import Problem, Rates, calibrate, counts, plan
 def test_flops_are_those_of_the_products():
     # Per row, M = 3 and d = 2: phases 2 * 2 * 3 * 2, cross product 2 * 7 * 6, half a square 6^2.
     assert counts(Problem(10, 2, 3))["flops"] == 10 * (24 + 84 + 36)
-    # Three classes: two tasks of half a square of 7 + 6 columns.
-    assert counts(Problem(10, 2, 3, classes=3))["flops"] == 10 * (24 + 2 * 13**2)
+    # Three classes: two tasks of half a square of 7 + 6 columns; phases and both latent functions
+    # once more to rescale.
+    wanted = 10 * (24 + 2 * 13**2 + 12 + 2 * 2 * 7)
+    assert counts(Problem(10, 2, 3, classes=3))["flops"] == wanted
+
+
+def test_a_classifier_reads_its_rows_twice():
+    regression, classes = (plan(Problem(10**6, 4, 8, classes=C), Rates()) for C in (0, 2))
+    assert regression.bytes_read == 8 * 5 * 10**6
+    assert classes.bytes_read == 2 * regression.bytes_read
+    assert classes.seconds_read == pytest.approx(2 * regression.seconds_read)
+    assert classes.trig == 1.5 * regression.trig
 
 
 def test_sums_are_as_large_as_what_the_engine_sends():

@@ -4,8 +4,10 @@ A sweep of regression with M proposals computes, per row, the phases of current 
 frequencies (4 M d flops), their cosines and sines (4 M of them), the product of proposed with
 current features (2 (2M)^2 flops, multiply and add) and that of the proposed ones with themselves
 (half a square, (2M)^2 flops): 12 M^2 in all. Polya-Gamma weights change with every sweep, so that
-a classifier forms half a square of all 4M features, 16 M^2, for every class but one. What remains
-is independent of the rows: the accept step and the factors, about 40 M^3 flops.
+a classifier forms half a square of all 4M features, 16 M^2, for every class but one. It then
+passes over the rows a second time, to rescale its weights: phases, cosines and sines of the current
+frequencies (2 M d flops, 2 M of them) and the latent functions. What remains is independent of the
+rows: the accept step and the factors, about 40 M^3 flops.
 
 :func:`calibrate` measures the rates that turn counts into seconds, with the code that a fit runs.
 """
@@ -54,6 +56,11 @@ class Problem:
         """Sets of weights."""
         return max(self.classes - 1, 1)
 
+    @property
+    def passes(self) -> int:
+        """Sums over the rows in a sweep: a classifier has one for its rescaling."""
+        return 2 if self.classes else 1
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -98,14 +105,14 @@ def counts(problem: Problem) -> dict[str, float]:
     h = 1 + (d if problem.linear_trend else 0)
     P, S = h + 2 * M, 2 * M
     if problem.classes:
-        product = T * (P + S) ** 2
+        product = T * (P + S) ** 2 + 2 * M * d + 2 * T * P
         sums = 8.0 * T * ((P + S) ** 2 + P + S)
     else:
         product = 2 * P * S + S**2
         sums = 8.0 * (P * S + S**2 + S)
     return {
         "flops": float(N) * (4 * M * d + product),
-        "trig": float(N) * 4 * M,
+        "trig": float(N) * (6 if problem.classes else 4) * M,
         "polya_gamma": float(N) * T if problem.classes else 0.0,
         "small_flops": 40.0 * T * M**3,
         "sums": sums,
@@ -116,8 +123,8 @@ def counts(problem: Problem) -> dict[str, float]:
 def plan(problem: Problem, rates: Rates, workers: int = 0, threads_per_worker: int = 1) -> Cost:
     """Predict a sweep of all chains: on this machine (workers = 0), or on a Dask cluster.
 
-    Here rows are read from disk once for all chains, while the rows before are computed, on
-    rates.cores cores. On a cluster the rows stay in the workers' memory.
+    Here a pass reads the rows from disk once for all chains, while the rows before are computed,
+    on rates.cores cores. On a cluster the rows stay in the workers' memory.
     """
     if workers < 0 or threads_per_worker < 1:
         raise ValueError(
@@ -145,7 +152,7 @@ def plan(problem: Problem, rates: Rates, workers: int = 0, threads_per_worker: i
         network = c * (
             depth * FAN_IN * one["sums"] / rates.network_bytes
             + one["proposals"] * workers / rates.network_bytes
-            + rates.overhead * (pieces + depth)
+            + rates.overhead * problem.passes * (pieces + depth)
         )
         read = 0.0
         here = 4.0 * c * one["sums"]
@@ -153,7 +160,7 @@ def plan(problem: Problem, rates: Rates, workers: int = 0, threads_per_worker: i
         seconds = rows + rest + network
     else:
         sent = network = there = 0.0
-        read = data / rates.read_bytes
+        read = problem.passes * data / rates.read_bytes
         # The program, the sample that scaling looks at, pieces read ahead, and each chain's
         # largest subsample of the warm-up, sums and work space.
         sample, part = min(problem.rows, SAMPLE_ROWS), min(problem.rows // 2, STAGE_ROWS)
@@ -167,7 +174,7 @@ def plan(problem: Problem, rates: Rates, workers: int = 0, threads_per_worker: i
         trig=c * one["trig"],
         polya_gamma=c * one["polya_gamma"],
         small_flops=c * one["small_flops"],
-        bytes_read=0.0 if workers else data,
+        bytes_read=0.0 if workers else problem.passes * data,
         bytes_sent=sent,
         memory_here=here,
         memory_per_worker=there,
