@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-SCRIPTS = {"chains", "mixing", "schedule", "study_sets"}
+SCRIPTS = {"chains", "draws_study", "mixing", "schedule", "study_sets"}
 
 
 @pytest.fixture
@@ -100,3 +100,17 @@ def test_the_rate_on_one_spread_is_that_of_an_autoregression(scripts, seed):
     # A chain that stays near its start is told by the spread of the others.
     assert rate([0.01 * x], [t], 1.0, 2.0) < 1e-4
     assert np.isnan(rate([x], [t], 0.0, 2.0))
+
+
+def test_draws_chains_and_the_polished_draw_are_scored(scripts, tmp_path, capsys):
+    study = scripts("draws_study")
+    records = study.main([*TINY, "--seconds", "1", "--chains", "2", *places(tmp_path)])
+    for record in records:
+        assert list(record["scores"]) == ["one draw", "one chain", "2 chains", "polished"]
+        assert all(np.isfinite(list(s.values())).all() for s in record["scores"].values())
+        seconds = record["seconds"]
+        assert seconds["one chain"] < seconds["2 chains"]
+        assert seconds["one chain"] < seconds["polished"]
+        assert record["draws"]["one chain"] < record["draws"]["2 chains"]
+    assert "2 of 2 sets" in capsys.readouterr().out
+    assert "| arm | polished | 1 |" in (tmp_path / "study.md").read_text()
