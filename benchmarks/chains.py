@@ -14,8 +14,6 @@ from banklearn import BankClassifier, BankRegressor
 from banklearn.datasets.names import Task
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators.moves import tuning_of
-from banklearn.likelihoods.gaussian import Gaussian
-from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import feature_rows
 from banklearn.model.joint import State
 from banklearn.numerics.streams import Streams
@@ -44,23 +42,28 @@ class Problem:
         return starting_state(self.M, prior.d, self.start.scale, lam, alpha, streams)
 
 
+class _Chooses:
+    """An estimator whose fit ends where its chains would begin."""
+
+    def _run(self, engine: Any, model: Model, *rest: Any) -> None:
+        self.engine, self.model = engine, model
+
+
+class _Regressor(_Chooses, BankRegressor):
+    pass
+
+
+class _Classifier(_Chooses, BankClassifier):
+    pass
+
+
 def prepare(task: Task, X: Array, y: np.ndarray, probes: Array, M: int) -> Problem:
-    """The problem of rows X, y (two classes in classification). The shortest possible fit chooses
-    scaling, trend and prior."""
-    kind = BankRegressor if task == "regression" else BankClassifier
-    chosen = kind(M, n_warmup=0, n_draws=1, thin=1, n_chains=1, random_state=0, device="cpu")
-    chosen.fit(X, y)
-    if isinstance(chosen, BankRegressor):
-        scaling = chosen.target_scaling_
-        target = (y - scaling.shift) / scaling.scale
-        likelihood: Any = Gaussian(chosen.a0, chosen.b0)
-    else:
-        target = np.where(y == chosen.classes_[1], 0.0, 1.0)
-        likelihood = Logistic(2)
-    engine = MemoryEngine(chosen.input_scaling_(X), target)
-    model = Model(chosen.prior_, likelihood, chosen.trend_)
-    tuning = tuning_of(chosen)
-    return Problem(engine, model, chosen.starting_point_, tuning, M, chosen.input_scaling_(probes))
+    """The problem of rows X, y with all that the estimator decides before its first sweep."""
+    kind: Any = _Regressor if task == "regression" else _Classifier
+    chosen = kind(M, random_state=0, device="cpu").fit(X, y)
+    scaled = chosen.input_scaling_(probes)
+    start = chosen.starting_point_
+    return Problem(chosen.engine, chosen.model, start, tuning_of(chosen), M, scaled)
 
 
 def drawn_weights(chain: Any) -> Array:

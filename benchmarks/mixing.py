@@ -30,7 +30,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +83,11 @@ def warmed(problem: Problem, streams: Streams, seconds: float) -> tuple[Chain, T
 
 
 def papers(tuning: Tuning) -> Tuning:
-    """The paper's move alone, with the step of lam that warm-up found."""
-    return replace(tuning, moves=Moves(jump=1.0, switch=0.0), gradient_every=0, interweave_every=0)
+    """The paper's move and no other that there is, with the step of lam that warm-up found."""
+    off = {"gradient_every": 0, "interweave_every": 0, "rescale": False}
+    known = {field.name for field in fields(tuning)}
+    others = {name: value for name, value in off.items() if name in known}
+    return replace(tuning, moves=Moves(jump=1.0, switch=0.0), **others)
 
 
 def measure(name: str, chain: int, warm: float, seconds: float, M: int, rows: int | None) -> Record:

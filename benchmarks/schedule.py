@@ -6,12 +6,13 @@ default   the estimator as it is
 jumps     the paper's move alone: every frequency proposed afresh from its component, no local
           move, switch, interweaving or gradient, no warm-up on subsamples
 
-The two choose the same input scaling, trend, prior and start, which come before the first sweep,
-so that their evidences are those of one model. In regression it is the log evidence on all
-training rows, averaged over the last five sweeps of every chain. In classification the sampler's
-own evidence is that of an augmentation which differs from sweep to sweep; what is compared is
-log P(Y | X, W, lam) with the weights integrated out by Laplace's method, at the last draw of every
-chain: a function of frequencies and lam alone, computed after time is up.
+Evidence is a density of the target alone, whatever was done to the inputs, so that the two can be
+compared also where they chose another input scaling or another start for their frequencies; every
+record tells what was chosen. In regression it is the log evidence on all training rows, averaged
+over the last five sweeps of every chain. In classification the sampler's own evidence is that of
+an augmentation which differs from sweep to sweep; what is compared is log P(Y | X, W, lam) with the
+weights integrated out by Laplace's method, at the last draw of every chain: a function of
+frequencies and lam alone, computed after time is up.
 
 All 60 fits on 16 cores, two cores each; a fit that cannot end within the time is left for the
 next run of the same command (two runs of ten minutes):
