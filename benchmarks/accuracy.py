@@ -12,6 +12,14 @@ that cannot end within the time is left for the next run of the same command.
 
     python benchmarks/accuracy.py --full --methods bank --jobs 16 --within 580 --keep-models \
         --work DIR
+
+Beside GPyTorch's SVGP (512 inducing inputs, Matern-5/2, a length scale per input) at equal wall
+time on two cores: with --limits both train until these seconds have passed. Sixteen cores:
+
+    python benchmarks/accuracy.py --sets concrete,noise,prop,bike,toms --methods bank,svgp \
+        --limits 60,60 --jobs 8 --cores-per-job 2 --within 580 --work DIR --out DIR/svgp-60.md
+
+That is 32 fits, about 6 minutes; with --limits 240,240 the command runs twice, 9 minutes each.
 """
 
 from __future__ import annotations
@@ -26,7 +34,7 @@ from banklearn.experiments.budgets import BUDGETS, SMALL
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.comparison import FOLDS, local_sets, plan
 from banklearn.experiments.pool import run_cells
-from banklearn.experiments.tables import details, entries
+from banklearn.experiments.tables import details, entries, side_by_side
 
 HERE = Path(__file__).parent
 PROTOCOL = BUDGETS["protocol"]
@@ -45,6 +53,8 @@ def main() -> None:
         for task in dict.fromkeys(s.task for s in SPECS.values())
         if any(r["task"] == task for r in records)
     )
+    compared = side_by_side(entries([r for r in records if r["task"] == "regression"]))
+    text = "\n\n".join(part for part in (text, compared) if part)
     print(text)
     print(f"\n{len(records)} of {len(cells)} cells are measured.")
     for what, labels in (
@@ -74,7 +84,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--keep-models", action="store_true", help="of 2 MB at most, by each cell")
     parser.add_argument("--work", type=Path, default=HERE / ".cache" / "reproduce")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "accuracy.md")
-    parser.add_argument("--limits", help="seconds below and above 2000 rows; default 110,450")
+    parser.add_argument("--limits", help="seconds below and above 2000 rows, also of SVGP")
     parser.add_argument("--gpu", action="store_true", help="use it where there is one")
     parser.add_argument("--tiny", action="store_true", help="try the machinery alone")
     return parser.parse_args()
@@ -85,7 +95,7 @@ def wanted(options: argparse.Namespace) -> list[Cell]:
     budget = BUDGETS["tiny"] if options.tiny else PROTOCOL
     if options.limits:
         small, large = (float(v) for v in options.limits.split(","))
-        budget = Budget(options.limits, (small, large), reduce=True)
+        budget = Budget(options.limits, (small, large), reduce=True, equal=True)
     keep = (predictions.ENDING, *((small_models.ENDING,) if options.keep_models else ()))
     methods = tuple(options.methods.split(","))
     pairs: list[tuple[str, tuple[int, ...]]] = []

@@ -15,25 +15,19 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from chains import Course, Problem, drawn_weights, in_turn, prepare
 
-from banklearn import BankClassifier
 from banklearn.datasets import load
-from banklearn.engines.memory import MemoryEngine
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.pool import run_cells
-from banklearn.likelihoods.logistic import Logistic
-from banklearn.model.features import feature_rows
 from banklearn.numerics.streams import Streams
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
 from banklearn.sampler import joint_move, sweep
-from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.start import starting_state
-from banklearn.sampler.sweep import Model, Tuning, adapt
+from banklearn.sampler.sweep import Tuning
 
 HERE = Path(__file__).parent
 RESULT = HERE / "results" / "samplers.md"
@@ -41,68 +35,30 @@ KERNELS = {"polya-gamma": sweep, "laplace-mh": joint_move}
 PROBES = 10
 
 
-def prepare(name: str, M: int) -> tuple[MemoryEngine, Model, Any, np.ndarray]:
-    """Engine, model and start as the classifier would choose them, and the probe rows."""
+def split(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Inputs and labels of four fifths of the rows, and the probe rows among the others."""
     data = load(name)
-    X, y = data.X, data.y
-    order = np.random.default_rng(0).permutation(len(y))
+    order = np.random.default_rng(0).permutation(len(data.y))
     test, train = order[::5], np.setdiff1d(order, order[::5])
-    labels = np.unique(y)
-    position = np.where(y == labels[1], 0.0, 1.0)
-    # The shortest possible fit chooses scaling, trend and prior.
-    chosen = BankClassifier(M, n_warmup=0, n_draws=1, thin=1, n_chains=1, random_state=0)
-    chosen.fit(X[train], y[train])
-    engine = MemoryEngine(chosen.input_scaling_(X[train]), position[train])
-    model = Model(chosen.prior_, Logistic(2), chosen.trend_)
-    return engine, model, chosen.starting_point_, chosen.input_scaling_(X[test[:PROBES]])
+    return data.X[train], data.y[train], data.X[test[:PROBES]]
 
 
-class Run:
-    """One chain that is warmed up, then sampled in slices."""
-
-    def __init__(self, kernel: Any, engine: Any, model: Model, start: Any, M: int, chain: int):
-        self.kernel, self.engine, self.model = kernel, engine, model
-        self.streams, self.sweep = Streams(1, chain), 0
-        self.tuning = Tuning()
-        if kernel is sweep:  # as the classifier's defaults
-            self.tuning = Tuning(Moves(switch=0.5), interweave_every=1)
-        lam = model.likelihood.start_lam(start.lam)
-        alpha = model.prior.alpha_shape / model.prior.alpha_rate
-        state = starting_state(M, engine.X.shape[1], start.scale, lam, alpha, self.streams)
-        self.chain = kernel.init(engine, model, state, self.streams)
-        self.values: list[list[float]] = []
-        self.time = 0.0
-
-    def go(self, seconds: float, probes: np.ndarray | None) -> None:
-        """Sweep for some seconds; without probes this is warm-up, and adapts."""
-        begin = time.perf_counter()
-        while time.perf_counter() - begin < seconds:
-            self.sweep += 1
-            self.chain, info = self.kernel.step(
-                self.chain, self.engine, self.model, self.tuning, self.streams, self.sweep
-            )
-            if probes is None:
-                self.tuning = adapt(self.tuning, info, self.sweep)
-                continue
-            Phi = feature_rows(probes, self.chain.state.W, self.model.trend)
-            self.values.append([info.log_likelihood, *(self.chain.beta[0] @ Phi)])
-        if probes is not None:
-            self.time += time.perf_counter() - begin
+def course(label: str, problem: Problem, chain: int) -> Course:
+    """A chain of one of the samplers at the classifier's start, with its default moves."""
+    kernel: Any = KERNELS[label]
+    streams = Streams(1, chain)
+    tuning = problem.tuning if kernel is sweep else Tuning()
+    begun = kernel.init(problem.engine, problem.model, problem.starting(streams), streams)
+    return Course(problem, kernel, tuning, begun, streams, weights=drawn_weights)
 
 
 def compare(name: str, M: int, seconds: float, repeats: int) -> dict[str, Any]:
     """Rows of the table for one set, as the record of a cell."""
-    engine, model, start, probes = prepare(name, M)
-    runs = {
-        (label, c): Run(kernel, engine, model, start, M, c)
-        for c in range(repeats)
-        for label, kernel in KERNELS.items()
-    }
-    slices = 4
-    for phase in (None, probes):
-        for _ in range(slices):
-            for run in runs.values():  # samplers take turns
-                run.go(seconds / slices, phase)
+    X, y, probes = split(name)
+    problem = prepare("classification", X, y, probes, M)
+    runs = {(label, c): course(label, problem, c) for c in range(repeats) for label in KERNELS}
+    for adapting in (True, False):
+        in_turn(runs.values(), seconds, 4, adapting)
     out = []
     for label in KERNELS:
         mine = [run for (which, _), run in runs.items() if which == label]
@@ -117,7 +73,7 @@ def compare(name: str, M: int, seconds: float, repeats: int) -> dict[str, Any]:
         out.append(
             {
                 "set": name,
-                "rows": engine.n_rows,
+                "rows": problem.engine.n_rows,
                 "sampler": label,
                 "ms": 1e3 * time_per_sweep,
                 "likelihood": sizes[0] / spent,

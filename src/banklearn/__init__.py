@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from banklearn.estimators.classifier import BankClassifier
     from banklearn.estimators.features import BankFeatures
     from banklearn.estimators.files import load_model
+    from banklearn.estimators.polish import polish
     from banklearn.estimators.regressor import BankRegressor
     from banklearn.posterior.kernel import LearnedKernel
     from banklearn.storage.errors import CheckpointError, ModelFileError
@@ -26,6 +27,7 @@ _PUBLIC = {
     "LearnedKernel": "banklearn.posterior.kernel",
     "ModelFileError": "banklearn.storage.errors",
     "load_model": "banklearn.estimators.files",
+    "polish": "banklearn.estimators.polish",
 }
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "ModelFileError",
     "__version__",
     "load_model",
+    "polish",
 ]
 
 

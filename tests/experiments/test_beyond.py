@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
+from banklearn.experiments.budgets import Budget
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.scores import (
     classification_scores,
@@ -13,6 +16,7 @@ from banklearn.experiments.scores import (
     regression_scores,
     unpack,
 )
+from banklearn.experiments.tables import entries, side_by_side
 
 SMALL = {
     "trees": {"max_trees": 300},
@@ -55,6 +59,42 @@ def test_classification(method):
     assert scores["error"] == pytest.approx(np.mean(~right))
     predicted = model.predict(X[300:])
     np.testing.assert_array_equal(predicted == labels[300:], right)
+
+
+def test_svgp_trains_until_its_time_is_up():
+    for package in METHODS["svgp"].needs:
+        pytest.importorskip(package)
+    X, y = waves()
+    settings = {**SMALL["svgp"], "random_state": 0}
+    by_epochs = METHODS["svgp"].make("regression", settings).fit(X, y)
+    assert by_epochs.n_steps_ == 60 * 5
+    begin = time.monotonic()
+    timed = METHODS["svgp"].make("regression", {**settings, "max_time": 1.0}).fit(X, y)
+    assert 1.0 <= time.monotonic() - begin < 3.0
+    assert timed.n_steps_ != by_epochs.n_steps_
+    assert timed.n_steps_ > 5
+
+
+def test_equal_time_is_for_methods_that_can_be_timed():
+    budget = Budget("20,40", (20.0, 40.0), reduce=True, equal=True)
+    for method in ("bank", "svgp"):
+        assert budget.settings(method, "regression", 500)[0]["max_time"] == 20.0
+        assert budget.settings(method, "regression", 5000)[0]["max_time"] == 40.0
+    assert "max_time" not in budget.settings("trees", "regression", 5000)[0]
+    unequal = Budget("20,40", (20.0, 40.0), reduce=True)
+    assert unequal.settings("svgp", "regression", 5000) == ({"epochs": 50}, "50 epochs")
+
+
+def test_methods_stand_side_by_side():
+    def record(method, error, nlpd):
+        facts = {"set": "bike", "task": "regression", "fold": 0, "seconds": 1.0, "cores": 2}
+        return {**facts, "method": method, "error": error, "nlpd": nlpd, "coverage": 0.95}
+
+    found = entries([record("bank", 0.05, 0.2), record("svgp", 0.07, 0.1)])
+    header, _, line = side_by_side(found).splitlines()
+    assert header.startswith("| set | MSE, BaNK | MSE, SVGP | nlpd, BaNK |")
+    assert line == "| bike | **0.05** | 0.07 | 0.2 | **0.1** | 0.95 | 0.95 |"
+    assert side_by_side(found[:1]) == ""
 
 
 def test_a_label_that_was_never_seen_is_wrong_and_not_a_mistake_of_ours():

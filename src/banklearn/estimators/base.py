@@ -24,6 +24,7 @@ from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_c
 from banklearn.estimators.data import validate_data
 from banklearn.estimators.explaining import Explains
 from banklearn.estimators.files import save_model
+from banklearn.estimators.moves import tuning_of
 from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
 from banklearn.estimators.starting import choose, part_of
@@ -41,12 +42,10 @@ from banklearn.posterior.kernel import LearnedKernel
 from banklearn.posterior.provenance import provenance
 from banklearn.posterior.scaling import KINDS, InputScaling, ScaledRows
 from banklearn.sampler import sweep as collapsed
-from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.job import Job
 from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chains
 from banklearn.sampler.start import StartingPoint, scaling_rows, start_rows, starting_state
-from banklearn.sampler.sweep import Model, Tuning
+from banklearn.sampler.sweep import Model
 from banklearn.warned import warn_caller
 
 if TYPE_CHECKING:
@@ -320,13 +319,7 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
         left = None if self.max_time is None else (deadline - time.monotonic()) / rounds
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
         plan = Plan(self.n_warmup, self.n_draws, self.thin, left, stages)
-        tuning = Tuning(
-            Moves(jump=self.jump_probability, switch=self.switch_probability),
-            interweave_every=self.interweave_every,
-            scheme=self.proposal,
-            gradient_every=self.gradient_every,
-            gradient=GradientTuning(length=self.gradient_length),
-        )
+        tuning = tuning_of(self)
         start = self.starting_point_
         shelf = self._resumption.shelf(self, engine, seed)
         watched_value = "log evidence" if model.likelihood.fixed_weights else "log lik."

@@ -5,6 +5,7 @@ All have a Matern-5/2 kernel with one length scale per input, on standardised in
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -23,6 +24,8 @@ Array = NDArray[np.float64]
 
 #: Beyond so many training rows an exact Gaussian process takes too long.
 EXACT_ROWS = 2000
+#: Least variance of the noise that is allowed, where the target has variance one.
+LEAST_NOISE = 1e-8
 
 
 class ExactGPRegressor(RegressorMixin, BaseEstimator):
@@ -106,17 +109,20 @@ class _SVGP(BaseEstimator):
         batch_rows: int = 1024,
         learning_rate: float = 0.01,
         random_state: int = 0,
+        max_time: float | None = None,
     ) -> None:
         self.n_inducing = n_inducing
         self.epochs = epochs
         self.batch_rows = batch_rows
         self.learning_rate = learning_rate
         self.random_state = random_state
+        self.max_time = max_time
 
     def _train(self, X: Array, target: Array, classify: bool) -> None:
         import gpytorch
         import torch
 
+        begin = time.monotonic()
         torch.manual_seed(self.random_state)
         torch.set_num_threads(threads())
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -124,24 +130,41 @@ class _SVGP(BaseEstimator):
         X_t, y_t = self._tensor(self.scaler_.transform(X)), self._tensor(target)
         first = torch.randperm(len(X_t))[: self.n_inducing].to(self._device)
         laws = gpytorch.likelihoods
-        self.likelihood_ = laws.BernoulliLikelihood() if classify else laws.GaussianLikelihood()
+        # The library's own bound, 1e-4 of the variance, is far above the noise of some sets.
+        least = gpytorch.constraints.GreaterThan(LEAST_NOISE)
+        self.likelihood_ = (
+            laws.BernoulliLikelihood()
+            if classify
+            else laws.GaussianLikelihood(noise_constraint=least)
+        )
         self.model_ = _sparse_model(X_t[first].clone())
         self.likelihood_.to(self._device, torch.float64)
         self.model_.to(self._device, torch.float64)
         bound = gpytorch.mlls.VariationalELBO(self.likelihood_, self.model_, num_data=len(X_t))
         parameters = [*self.model_.parameters(), *self.likelihood_.parameters()]
-        steps = self.epochs * -(-len(X_t) // self.batch_rows)
         optimiser = torch.optim.Adam(parameters, lr=self.learning_rate)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+        batches = -(-len(X_t) // self.batch_rows)
         self.model_.train()
         self.likelihood_.train()
-        for _ in range(self.epochs):
-            for rows in torch.randperm(len(X_t)).to(self._device).split(self.batch_rows):
-                optimiser.zero_grad()
-                loss = -bound(self.model_(X_t[rows]), y_t[rows])
-                loss.backward()
-                optimiser.step()
-                schedule.step()
+        self.n_steps_ = 0
+
+        def share() -> float:
+            """How much of the training is done."""
+            if self.max_time is None:
+                return self.n_steps_ / (self.epochs * batches)
+            return (time.monotonic() - begin) / self.max_time
+
+        while (done := share()) < 1.0:
+            if self.n_steps_ % batches == 0:
+                parts = torch.randperm(len(X_t)).to(self._device).split(self.batch_rows)
+            rows = parts[self.n_steps_ % batches]
+            for group in optimiser.param_groups:
+                group["lr"] = self.learning_rate * 0.5 * (1.0 + np.cos(np.pi * done))
+            optimiser.zero_grad()
+            loss = -bound(self.model_(X_t[rows]), y_t[rows])
+            loss.backward()
+            optimiser.step()
+            self.n_steps_ += 1
         self.model_.eval()
         self.likelihood_.eval()
 
@@ -192,6 +215,7 @@ class SVGPRegressor(RegressorMixin, _SVGP):
     ----------
     n_inducing : inducing inputs, started at training rows and learned.
     epochs, batch_rows, learning_rate : of Adam, whose rate falls to zero along a cosine.
+    max_time : seconds to train for, whatever the number of epochs; the rate then falls with time.
     """
 
     def fit(self, X: Any, y: Any) -> SVGPRegressor:

@@ -112,9 +112,12 @@ def compile_first(method: str, task: Task) -> None:
 
 
 def chain_facts(model: Any) -> dict[str, Any]:
-    """What is worth knowing of a BaNK fit: sweeps, draws, choices, and whether time cut it."""
+    """What is worth knowing of a BaNK fit: sweeps, draws, choices, and whether time cut it.
+
+    Of others, the steps of their training where they count them.
+    """
     if not hasattr(model, "draws_"):
-        return {}
+        return {"steps": model.n_steps_} if hasattr(model, "n_steps_") else {}
     planned = model.n_warmup + model.n_draws * model.thin
     made = min(model.n_sweeps_)
     return {

@@ -205,3 +205,29 @@ def details(found: Sequence[Entry]) -> str:
     header += ["95 % intervals hold", "ECE", "ECE, folds pooled", "classes missed"]
     header += ["seconds a fit", "cores", "budget"]
     return markdown(header, rows)
+
+
+def side_by_side(found: Sequence[Entry]) -> str:
+    """Error, nlpd and coverage of all methods in one line per set; "" for a single method.
+
+    Lowest errors and densities are bold, without any test.
+    """
+    methods = [m for m in METHODS if any(e.method == m for e in found)]
+    if len(methods) < 2:
+        return ""
+    shown = {"error": "MSE", "nlpd": "nlpd", "coverage": "95 % intervals hold"}
+    header = ["set", *(f"{what}, {METHODS[m].title}" for what in shown.values() for m in methods)]
+    rows = []
+    for name in dict.fromkeys(e.set for e in found):
+        here = {e.method: e for e in found if e.set == name}
+        cells = [name]
+        for field in shown:
+            values = {
+                m: here[m].means[field] for m in methods if m in here and field in here[m].means
+            }
+            best = min(values.values(), default=None) if field != "coverage" else None
+            for m in methods:
+                text = here[m].show(field) if m in values else "\N{EN DASH}"
+                cells.append(f"**{text}**" if best is not None and values.get(m) == best else text)
+        rows.append(cells)
+    return markdown(header, rows)

@@ -49,7 +49,8 @@ class _View(NamedTuple):
         return float(log_p.sum() if self.weight is None else self.weight @ log_p)
 
 
-def _look(t: int, f: Array, block: Block) -> _View:
+def look(t: int, f: Array, block: Block) -> _View:
+    """What task t sees of a block with latent values f (n,)."""
     label, weight = (block.y == t).astype(np.float64), block.weight
     if t == 0:
         return _View(f, label, weight, None)
@@ -103,12 +104,12 @@ class Logistic:
 
         def curvature(block: Block, latent: Latent) -> Sequence[Working]:
             f = latent(beta)
-            return [_newton_task(_look(t, f[t], block)) for t in range(self.tasks)]
+            return [_newton_task(look(t, f[t], block)) for t in range(self.tasks)]
 
         return curvature
 
     def _task(self, t: int, f: Array, block: Block, streams: Streams, sweep: int) -> Working:
-        view = _look(t, f, block)
+        view = look(t, f, block)
         rows = np.arange(len(block.y)) if view.rows is None else view.rows
         shape = np.ones(len(rows)) if view.weight is None else view.weight
         w = np.empty(len(rows))

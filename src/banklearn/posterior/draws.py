@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from banklearn.model import niw
 from banklearn.model.dirichlet_process import draw_shares
-from banklearn.model.evidence import posterior_rate
+from banklearn.model.evidence import Ridge, posterior_rate
 from banklearn.model.joint import State
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import solve_lower_transposed
@@ -59,6 +60,18 @@ def covariance_root(L: Array, rng: np.random.Generator, columns: int = SKETCH) -
     return np.ascontiguousarray(solve_lower_transposed(L, xi))
 
 
+def weight_draws(
+    solutions: Sequence[Ridge], rng: np.random.Generator, columns: int = WEIGHT_DRAWS
+) -> Array:
+    """Draws of each task's weights about their mean, divided by sqrt(columns): (T, P, columns)."""
+    return np.stack(  # which puts rows first
+        [
+            solve_lower_transposed(s.L, rng.standard_normal((len(s.v), columns)) / np.sqrt(columns))
+            for s in solutions
+        ]
+    )
+
+
 def spectral_mixture(
     state: State, prior: Prior, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
@@ -88,14 +101,7 @@ def classification_draw(
     chain: Chain, prior: Prior, chain_id: int, sweep: int, rng: np.random.Generator
 ) -> Draw:
     """Keep a draw of a classification chain: weights normal given the augmentation."""
-    roots = np.stack(  # which puts rows first
-        [
-            solve_lower_transposed(
-                s.L, rng.standard_normal((len(s.v), WEIGHT_DRAWS)) / np.sqrt(WEIGHT_DRAWS)
-            )
-            for s in chain.solved.solutions
-        ]
-    )
+    roots = weight_draws(chain.solved.solutions, rng)
     return _draw(chain, prior, chain_id, sweep, rng, 1.0, np.inf, roots)
 
 

@@ -1,0 +1,264 @@
+"""How fast the default schedule mixes beside the paper's move: effective samples per second.
+
+A chain that still climbs has no effective sample size worth the name. So the default schedule
+first runs for --warm seconds; from the state that it reached, it goes on with what warm-up chose
+for it, and the paper's move (jumps alone: no local move, switch, interweaving or gradient) starts
+with its own. Both have --seconds of their own, in turn, on one core. Several such pairs, each from
+a warm-up with another seed, are the chains over which effective samples are counted.
+
+Watched are the log evidence (log likelihood in classification) and the latent mean at 20 rows that
+are kept out of the training rows. Three counts, for chains that have not all been everywhere:
+
+all chains   the usual count, with the spread between chains in it: the least of the three, and
+             the same for any two samplers whose chains have not met
+each chain   the sum of what every chain counts for itself: too much for a chain that has hardly
+             moved, since it takes its own small spread for the whole
+one spread   squared distance travelled within a lag of time, against the spread of all chains of
+             both schedules: D = 2 V (1 - exp(-lag / T)), 1 / (2 T) a second. It needs no chain to
+             have been everywhere, and is what to compare where R-hat is far from 1; a chain
+             that climbs gains by it.
+
+All of it on 16 cores, in 10 minutes; what was measured is kept in --work:
+
+    python benchmarks/mixing.py --jobs 12 --chains 4 --warm 150 --seconds 170 --within 595 \
+        --work DIR [--sets noise,bike,eeg] [--out DIR/mixing.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from chains import Course, Problem, in_turn, prepare
+from numpy.typing import NDArray
+from study_sets import study_rows, task_of
+
+from banklearn.experiments.cells import Cell, Record
+from banklearn.experiments.one_fold import compile_first
+from banklearn.experiments.pool import run_cells
+from banklearn.experiments.tables import markdown
+from banklearn.numerics.streams import Streams
+from banklearn.posterior.diagnostics import effective_sample_size, r_hat
+from banklearn.sampler import sweep
+from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.run import Plan, growing_stages, run_chain
+from banklearn.sampler.sweep import Chain, Tuning
+
+Array = NDArray[np.float64]
+
+HERE = Path(__file__).parent
+RESULT = HERE / "results" / "mixing.md"
+PROBES = 20
+SCHEDULES = ("default", "jumps")
+#: The estimators' warm-up; time ends what comes after it.
+WARMUP, ENDLESS = 300, 1_000_000
+#: Turns that the two take.
+SLICES = 8
+#: Share of the time within which the squared distance is measured.
+LAG = 0.05
+COUNTS = ("all chains", "each chain", "one spread")
+
+
+def warmed(problem: Problem, streams: Streams, seconds: float) -> tuple[Chain, Tuning, int]:
+    """The chain, tuning and sweep that the default schedule reaches in some seconds."""
+    stages = growing_stages(problem.engine.n_rows, WARMUP)
+    plan = Plan(WARMUP, 1, ENDLESS, seconds, stages)
+    run = run_chain(
+        problem.engine,
+        problem.model,
+        problem.starting(streams),
+        plan,
+        streams,
+        lambda link, _: link,
+        problem.tuning,
+        sweep,
+    )
+    return run.draws[-1], run.tuning, run.sweep
+
+
+def papers(tuning: Tuning) -> Tuning:
+    """The paper's move and no other that there is, with the step of lam that warm-up found."""
+    off = {"gradient_every": 0, "interweave_every": 0, "rescale": False}
+    known = {field.name for field in fields(tuning)}
+    others = {name: value for name, value in off.items() if name in known}
+    return replace(tuning, moves=Moves(jump=1.0, switch=0.0), **others)
+
+
+def measure(name: str, chain: int, warm: float, seconds: float, M: int, rows: int | None) -> Record:
+    """One pair of chains: what was watched in every sweep, and when."""
+    data = study_rows(name, rows)
+    compile_first("bank", data.task)
+    X, y, probes = data.X[:-PROBES], data.y[:-PROBES], data.X[-PROBES:]
+    problem = prepare(data.task, X, y, probes, M)
+    begun, tuning, at = warmed(problem, Streams(1, chain), warm)
+    courses = {
+        "default": Course(problem, sweep, tuning, begun, Streams(2, chain), at),
+        "jumps": Course(problem, sweep, papers(tuning), begun, Streams(3, chain), at),
+    }
+    in_turn(courses.values(), seconds, SLICES)
+    return {
+        "set": name,
+        "rows": problem.engine.n_rows,
+        "chain": chain,
+        "warm_sweeps": at,
+        "values": {label: course.values for label, course in courses.items()},
+        "ends": {label: course.ends for label, course in courses.items()},
+    }
+
+
+def cell(name: str, chain: int, warm: float, seconds: float, M: int, rows: int | None) -> Cell:
+    """The measurement of one pair."""
+    arguments = {"name": name, "chain": chain, "warm": warm, "seconds": seconds}
+    arguments |= {"M": M, "rows": rows}
+    cost = 2.0 if task_of(name) == "classification" else 1.0
+    at_most = warm + 2.0 * seconds
+    return Cell(f"mixing-{name}-{chain}", "mixing:measure", arguments, cost=cost, at_most=at_most)
+
+
+def rate_of_one_spread(
+    values: Sequence[Array], ends: Sequence[Array], spread: float, lag: float
+) -> float:
+    """1 / (2 T) from the mean squared distance within a lag, in seconds; NaN without a spread."""
+    if not spread > 0:
+        return float("nan")
+    moved, spans = [], []
+    for x, t in zip(values, ends, strict=True):
+        later = np.searchsorted(t, t + lag)
+        first = np.flatnonzero(later < len(t))
+        moved.append((x[later[first]] - x[first]) ** 2)
+        spans.append(t[later[first]] - t[first])
+    if not (together := np.concatenate(moved)).size:
+        return float("nan")
+    # Nobody gets further than two independent draws; a share of one would be an infinite rate.
+    share = min(float(together.mean()) / (2.0 * spread), 0.99)
+    return float(-np.log1p(-share) / (2.0 * np.concatenate(spans).mean()))
+
+
+def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]]:
+    """By schedule: effective samples per second of every quantity, three ways, and R-hat."""
+    values = {s: [np.array(r["values"][s]) for r in records] for s in SCHEDULES}
+    ends = {s: [np.array(r["ends"][s]) for r in records] for s in SCHEDULES}
+    both = np.concatenate([v for s in SCHEDULES for v in values[s]])
+    spread = both.var(axis=0, ddof=1)
+    out: dict[str, dict[str, Any]] = {}
+    for s in SCHEDULES:
+        n = min(len(v) for v in values[s])
+        if n < 8:
+            raise ValueError(f"Only {n} sweeps of {s} in {seconds:g} s. Give more.")
+        spent = sum(float(t[-1]) for t in ends[s])
+        used = sum(float(t[-1] - (t[-n - 1] if len(t) > n else 0.0)) for t in ends[s])
+        last = np.stack([v[-n:] for v in values[s]])
+        each = range(both.shape[1])
+        out[s] = {
+            "all chains": [effective_sample_size(last[:, :, i]) / used for i in each],
+            "each chain": [
+                sum(effective_sample_size(v[:, i]) for v in values[s]) / spent for i in each
+            ],
+            "one spread": [
+                rate_of_one_spread([v[:, i] for v in values[s]], ends[s], spread[i], LAG * seconds)
+                for i in each
+            ],
+            "r_hat": [r_hat(last[:, :, i]) for i in each],
+            "ms": 1e3 * spent / sum(len(v) for v in values[s]),
+            "mean": float(np.concatenate(values[s])[:, 0].mean()),
+        }
+    return out
+
+
+def middle(values: Sequence[float]) -> float:
+    """The median of what is finite."""
+    finite = [v for v in values if np.isfinite(v)]
+    return float(np.median(finite)) if finite else float("nan")
+
+
+def table(records: Sequence[Record], seconds: float) -> str:
+    """Rates and their ratios, in Markdown: two lines for every set and way of counting."""
+    lines = []
+    for name in dict.fromkeys(r["set"] for r in records):
+        here = [r for r in records if r["set"] == name]
+        found = rates(here, seconds)
+        for count in COUNTS:
+            for what, part in (("evidence", slice(0, 1)), ("probes", slice(1, None))):
+                a, b = (middle(found[s][count][part]) for s in SCHEDULES)
+                hats = [max(found[s]["r_hat"][part]) for s in SCHEDULES]
+                lines.append(
+                    [
+                        name,
+                        what,
+                        count,
+                        f"{a:.3g}",
+                        f"{b:.3g}",
+                        f"**{a / b:.2f}**",
+                        f"{hats[0]:.2f}, {hats[1]:.2f}",
+                        f"{found['default']['ms']:.0f}, {found['jumps']['ms']:.0f}",
+                        f"{found['default']['mean']:.1f}, {found['jumps']['mean']:.1f}",
+                    ]
+                )
+    header = ["set", "quantity", "counted over", "default, ESS/s", "jumps, ESS/s", "ratio"]
+    return markdown(
+        [*header, "largest R-hat", "ms a sweep", "mean log evidence or likelihood"], lines
+    )
+
+
+def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
+    """How the table was measured."""
+    chains = len({r["chain"] for r in records})
+    return (
+        f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
+        f"default schedule reached in {options.warm:g} s, then {options.seconds:g} s for each, in "
+        f"turn on one core ({', '.join(sorted({str(r['cpu']) for r in records}))}). Default and "
+        "jumps only in each pair of figures; of the probes, the median of 20 rates and the "
+        "largest R-hat."
+    )
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", default="noise,bike,eeg")
+    parser.add_argument("--chains", type=int, default=4, help="pairs of chains")
+    parser.add_argument("--warm", type=float, default=150.0, help="seconds of warm-up of a pair")
+    parser.add_argument("--seconds", type=float, default=170.0, help="of each chain of a pair")
+    parser.add_argument("--frequencies", type=int, default=384)
+    parser.add_argument("--rows", type=int, help="of a set, to try the machinery")
+    parser.add_argument("--jobs", type=int, default=1, help="pairs at the same time, one core each")
+    parser.add_argument("--within", type=float, help="seconds within which to end")
+    parser.add_argument("--work", type=Path, default=HERE / ".cache" / "mixing")
+    parser.add_argument("--out", type=Path, default=RESULT, help="the table; JSON lies beside it")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
+    """Measure what has not been measured, and write the table."""
+    options = parse(arguments)
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
+    how = (options.warm, options.seconds, options.frequencies, options.rows)
+    cells = [cell(s, c, *how) for c in range(options.chains) for s in options.sets.split(",")]
+    outcome = run_cells(cells, options.work, options.jobs, 1, within=options.within)
+    records: list[Record] = [outcome.records[c.key] for c in cells if c.key in outcome.records]
+    found = {}
+    if records:
+        text = table(records, options.seconds) + "\n\n" + legend(records, options)
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(text + "\n", encoding="utf-8")
+        for name in dict.fromkeys(r["set"] for r in records):
+            found[name] = rates([r for r in records if r["set"] == name], options.seconds)
+        kept = json.dumps(found, indent=1)
+        options.out.with_suffix(".json").write_text(kept + "\n", encoding="utf-8")
+        print(text)
+    print(f"\n{len(records)} of {len(cells)} pairs are measured.")
+    for key, problem in outcome.failures.items():
+        print(f"{key} failed: {problem.splitlines()[-1]}")
+    return found
+
+
+if __name__ == "__main__":
+    main()

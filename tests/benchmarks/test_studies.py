@@ -1,0 +1,116 @@
+"""The studies of the sampler run at tiny sizes, and count what they say."""
+
+import importlib
+import json
+import sys
+
+import numpy as np
+import pytest
+
+SCRIPTS = {"chains", "draws_study", "mixing", "schedule", "study_sets"}
+
+
+@pytest.fixture
+def scripts(repository, monkeypatch):
+    """Import a module of the benchmarks folder by name."""
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    yield importlib.import_module
+    for name in SCRIPTS & set(sys.modules):
+        del sys.modules[name]
+
+
+TINY = ["--frequencies", "8", "--rows", "120", "--sets", "arm,arm-near"]
+
+
+def places(tmp_path):
+    return ["--work", str(tmp_path / "cells"), "--out", str(tmp_path / "study.md")]
+
+
+def test_both_schedules_are_measured_and_kept(scripts, tmp_path, capsys):
+    schedule = scripts("schedule")
+    command = [*TINY, "--seconds", "0.3", "--seeds", "2", *places(tmp_path)]
+    records = schedule.main(command)
+    assert len(records) == 8
+    assert all(r["seconds"] < 2.0 and np.isfinite(r["log_evidence"]) for r in records)
+    assert "of 2" in (tmp_path / "study.md").read_text()
+    assert "8 of 8 fits" in capsys.readouterr().out
+    again = schedule.main(command)
+    assert again == records == json.loads((tmp_path / "study.json").read_text())
+
+
+def test_wins_are_counted_over_whole_pairs(scripts):
+    schedule = scripts("schedule")
+
+    def record(seed, which, value):
+        facts = {"set": "arm", "rows": 9, "seed": seed, "sweeps": [10]}
+        return {**facts, "schedule": which, "log_evidence": value}
+
+    found = [record(0, "default", 5.0), record(0, "jumps", 1.0), record(1, "default", 2.0)]
+    found += [record(1, "jumps", 3.0), record(2, "default", 9.0)]
+    assert [len(pairs) for pairs in schedule.pairs(found).values()] == [2]
+    assert "| 1 of 2 |" in schedule.table(found)
+
+
+def test_the_evidence_that_is_compared_is_of_the_last_sweeps_on_all_rows(scripts):
+    schedule = scripts("schedule")
+    data = scripts("study_sets").study_rows("arm", 100)
+    model = schedule.estimator("regression", "default", 0.3, 0, 8)
+    with pytest.warns(Warning, match="max_time"):
+        model.fit(data.X, data.y)
+    values = schedule.last_evidences(model)
+    for value, trace in zip(values, model.trace_, strict=True):
+        sampled = trace["log_evidence"][trace["warmup"] :]
+        assert sampled[-5:].min() <= value <= sampled[-5:].max()
+
+
+def test_pairs_of_chains_take_turns_from_one_state(scripts, tmp_path, capsys):
+    mixing = scripts("mixing")
+    command = [*TINY, "--warm", "0.3", "--seconds", "0.6", "--chains", "2", *places(tmp_path)]
+    found = mixing.main(command)
+    assert set(found) == {"arm", "arm-near"}
+    for of_set in found.values():
+        for rates in of_set.values():
+            assert len(rates["one spread"]) == 1 + mixing.PROBES
+            assert np.isfinite(rates["all chains"]).all()
+    assert "4 of 4 pairs" in capsys.readouterr().out
+    assert "| ratio |" in (tmp_path / "study.md").read_text()
+
+
+def test_the_papers_schedule_jumps_and_nothing_else(scripts):
+    mixing, chains = scripts("mixing"), scripts("chains")
+    data = scripts("study_sets").study_rows("arm", 60)
+    problem = chains.prepare(data.task, data.X, data.y, data.X[:3], 6)
+    tuning = mixing.papers(problem.tuning)
+    assert not any(tuning.interweaves(s) for s in range(5))
+    assert tuning.gradient_every == 0
+    assert (tuning.moves.draw_rho(50, np.random.default_rng(0)) == 1.0).all()
+    assert tuning.moves.switch == 0.0
+
+
+def test_the_rate_on_one_spread_is_that_of_an_autoregression(scripts, seed):
+    rate = scripts("mixing").rate_of_one_spread
+    rng = np.random.default_rng(seed)
+    # An Ornstein-Uhlenbeck path of unit variance with T = 5 seconds, ten sweeps a second.
+    keep = np.exp(-0.1 / 5.0)
+    x = np.zeros(60_000)
+    for i in range(1, len(x)):
+        x[i] = keep * x[i - 1] + np.sqrt(1 - keep**2) * rng.standard_normal()
+    t = 0.1 * np.arange(1, len(x) + 1)
+    assert rate([x], [t], 1.0, 2.0) == pytest.approx(0.1, rel=0.15)
+    # A chain that stays near its start is told by the spread of the others.
+    assert rate([0.01 * x], [t], 1.0, 2.0) < 1e-4
+    assert np.isnan(rate([x], [t], 0.0, 2.0))
+
+
+def test_draws_chains_and_the_polished_draw_are_scored(scripts, tmp_path, capsys):
+    study = scripts("draws_study")
+    records = study.main([*TINY, "--seconds", "1", "--chains", "2", *places(tmp_path)])
+    for record in records:
+        assert list(record["scores"]) == ["one draw", "one chain", "2 chains", "polished"]
+        assert all(np.isfinite(list(s.values())).all() for s in record["scores"].values())
+        seconds = record["seconds"]
+        assert seconds["one chain"] < seconds["2 chains"]
+        assert seconds["one chain"] < seconds["polished"]
+        assert record["draws"]["one chain"] < record["draws"]["2 chains"]
+    assert "2 of 2 sets" in capsys.readouterr().out
+    assert "| arm | polished | 1 |" in (tmp_path / "study.md").read_text()

@@ -1,0 +1,135 @@
+"""Polishing climbs, and gives one draw that works like any other estimator."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from banklearn import BankClassifier, BankFeatures, BankRegressor, load_model, polish
+from banklearn.engines import MemoryEngine
+from banklearn.estimators import polish as module
+from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.features import feature_rows
+from banklearn.sampler import ascent
+from banklearn.sampler.sweep import Model
+
+SMALL = {"n_frequencies": 12, "n_warmup": 15, "n_draws": 6, "thin": 1, "random_state": 0}
+
+
+def waves(seed, n=260):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, (n, 2))
+    f = np.sin(3.0 * X[:, 0]) + 0.5 * np.cos(2.0 * X[:, 1])
+    return X, f, rng
+
+
+@pytest.fixture(scope="module")
+def regression():
+    X, f, rng = waves(0)
+    y = 40.0 + 10.0 * (f + 0.2 * rng.standard_normal(len(f)))
+    return BankRegressor(**SMALL).fit(X[:200], y[:200]), X, y
+
+
+@pytest.fixture(scope="module")
+def labels():
+    X, f, rng = waves(1)
+    y = np.where(f + 0.3 * rng.standard_normal(len(f)) > 0, "up", "down")
+    return BankClassifier(**SMALL).fit(X[:200], y[:200]), X, y
+
+
+def test_a_regression_climbs_above_every_draw(regression):
+    model, X, y = regression
+    before = [draw.log_evidence for draw in model.draws_]
+    point = polish(model, X[:200], y[:200])
+    assert type(point) is BankRegressor
+    assert len(point.draws_) == 1
+    assert point.draws_[0].log_evidence > max(before) + 1.0
+    assert len(model.draws_) == len(before)  # what was given is left as it was
+    assert model.predict(X[:3]) != pytest.approx(point.predict(X[:3]))
+    mean, std = point.predict(X[200:], return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
+    assert np.mean((mean - y[200:]) ** 2) < 0.5 * y.var()
+    assert np.isfinite(point.log_predictive_density(X[200:], y[200:])).all()
+
+
+def test_more_steps_climb_higher(regression):
+    model, X, y = regression
+    heights = [
+        polish(model, X[:200], y[:200], max_iter=steps).draws_[0].log_evidence for steps in (1, 60)
+    ]
+    assert heights[1] > heights[0]
+
+
+def test_the_weights_are_the_ridge_at_the_frequencies(regression):
+    model, X, y = regression
+    point = polish(model, X[:200], y[:200])
+    (draw,) = point.draws_
+    Phi = feature_rows(point.input_scaling_(X[:200]), draw.W, point.trend_)
+    target = (y[:200] - point.target_scaling_.shift) / point.target_scaling_.scale
+    ridge = np.linalg.solve(Phi @ Phi.T + draw.lam * np.eye(len(Phi)), Phi @ target)
+    np.testing.assert_allclose(draw.mu_n[0], ridge, rtol=1e-5, atol=1e-7)
+
+
+def test_two_classes(labels):
+    model, X, y = labels
+    point = polish(model, X[:200], y[:200])
+    p = point.predict_proba(X[200:])
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert ((p > 0) & (p < 1)).all()
+    assert point.score(X[200:], y[200:]) > 0.7
+    again = polish(model, X[:200], y[:200])
+    np.testing.assert_array_equal(p, again.predict_proba(X[200:]))
+
+
+def test_the_heights_of_a_classifier_rise_from_round_to_round(labels):
+    model, X, y = labels
+    position = np.where(y[:200] == model.classes_[1], 0.0, 1.0)
+    engine = MemoryEngine(model.input_scaling_(X[:200]), position)
+    problem = Model(model.prior_, Logistic(2), model.trend_)
+    draw = model.draws_[0]
+    state = module._state(draw, problem)
+    weights = module._weights(draw)
+    working = ascent.working_of(engine, problem, state, weights)
+    gram, solved = ascent.measure(engine, problem, state, working)
+    target = ascent.Target(engine, problem.likelihood, problem.trend, state, working, None)
+    start = ascent.log_height(problem, state, gram, solved, target.whiten(state.W))
+    heights = ascent.climb(engine, problem, state, weights, 4, 10).heights
+    assert heights[0] > start + 1.0
+    assert (np.diff(heights) > -1e-8).all()
+
+
+def test_three_classes_and_weights(labels):
+    _, X, y = labels
+    y = np.where(X[:, 1] > 2.0, "far", y)
+    model = BankClassifier(**SMALL, class_weight="balanced").fit(X, y, 1.0 + (X[:, 0] > 0))
+    point = polish(model, X, y, 1.0 + (X[:, 0] > 0), max_iter=6)
+    assert point.predict_proba(X).shape == (len(X), 3)
+    assert point.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("kind", ["regression", "labels"])
+def test_saved_and_loaded(kind, request, tmp_path):
+    model, X, y = request.getfixturevalue(kind)
+    point = polish(model, X[:200], y[:200], max_iter=6)
+    point.save(tmp_path / "point.bank")
+    loaded = load_model(tmp_path / "point.bank")
+    assert loaded.provenance_["polished"] is True
+    np.testing.assert_array_equal(loaded.predict(X), point.predict(X))
+    assert (tmp_path / "point.bank").stat().st_size < 200_000
+
+
+def test_what_cannot_be_polished_is_refused(regression, labels):
+    model, X, y = regression
+    with pytest.raises(TypeError, match="not BankFeatures"):
+        polish(BankFeatures(), X, y)
+    with pytest.raises(ValueError, match="max_iter"):
+        polish(model, X, y, max_iter=0)
+    with pytest.raises(ValueError, match="features"):
+        polish(model, X[:, :1], y)
+    classifier, X, labelled = labels
+    with pytest.raises(ValueError, match="'sideways'"):
+        polish(classifier, X, np.where(X[:, 0] > 0, labelled, "sideways"))
+    with pytest.raises(ValueError, match="the label 1, which"):
+        polish(classifier, X, (X[:, 0] > 0).astype(int))
+    with pytest.raises(NotFittedError):
+        polish(BankRegressor(), X, X[:, 0])
