@@ -126,7 +126,7 @@ class Logistic:
 
     def log_likelihoods(self, block: Block, f: Array, factors: Array) -> Array:
         """Of the labels, at each multiple of the latent values."""
-        views = [_look(t, f[t], block) for t in range(self.tasks)]
+        views = [look(t, f[t], block) for t in range(self.tasks)]
         return np.array([sum(v._replace(f=c * v.f).log_likelihood for v in views) for c in factors])
 
     def log_evidence(self, gram: Gram, solutions: Sequence[Ridge]) -> float:
