@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from banklearn import BankRegressor
-from banklearn.estimators.starting import prefer
+from banklearn.estimators.starting import contend
 from banklearn.sampler.start import StartingPoint
 
 N = 400
@@ -48,16 +49,59 @@ def test_heavy_tails_are_transformed(start):
 @pytest.mark.parametrize(
     ("standard", "arcsinh", "quantile", "expected"),
     [
-        (0.0, 9.0, 9.0, "standard"),
-        (0.0, 11.0, 9.0, "arcsinh"),  # near each other, but quantiles have not earned it
-        (0.0, 50.0, 30.0, "quantile"),
-        (0.0, 50.0, 20.0, "arcsinh"),
-        (0.0, 11.0, -90.0, "arcsinh"),
-        (-30.0, -90.0, -10.0, "quantile"),
+        (0.0, 9.0, 9.0, ["standard"]),
+        (0.0, 11.0, 9.0, ["arcsinh"]),  # near each other, but quantiles have not earned it
+        (0.0, 50.0, 30.0, ["quantile", "arcsinh"]),
+        (0.0, 30.0, 50.0, ["quantile", "arcsinh"]),
+        (0.0, 50.0, 20.0, ["arcsinh"]),
+        (0.0, 20.0, 50.0, ["quantile"]),
+        (0.0, 11.0, -90.0, ["arcsinh"]),
+        (-30.0, -90.0, -10.0, ["quantile"]),
     ],
 )
-def test_near_ties_are_settled_by_what_a_transform_costs(standard, arcsinh, quantile, expected):
+def test_only_transforms_that_earn_what_they_cost_contend(standard, arcsinh, quantile, expected):
     evidences = {"standard": standard, "arcsinh": arcsinh, "quantile": quantile}
     best = {k: (k, "linear", StartingPoint(1.0, 1.0, e)) for k, e in evidences.items()}
-    assert prefer(best, rows=1000)[0] == expected
-    assert prefer({"arcsinh": best["arcsinh"]}, rows=1000)[0] == "arcsinh"
+    assert [choice[0] for choice in contend(best, rows=1000)] == expected
+    assert contend({"arcsinh": best["arcsinh"]}, rows=1000)[0][0] == "arcsinh"
+
+
+def pilot_fit(**changes):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (300, 1))
+    y = np.sin(8 * X[:, 0]) + 0.05 * rng.standard_normal(300)
+    settings = {"n_warmup": 80, "n_draws": 2, "n_chains": 1, "random_state": 0, **changes}
+    return BankRegressor(8, **settings), X, y
+
+
+def test_pilots_are_sent_where_warm_up_is_long_enough():
+    short, X, y = pilot_fit(n_warmup=79)
+    long, *_ = pilot_fit()
+    fixed, *_ = pilot_fit(spectral_scale=0.5)
+    slow, fast = (m.fit(X, y).starting_point_.scale for m in (short, long))
+    assert fast > slow
+    assert np.log2(fast / slow) == int(np.log2(fast / slow))
+    assert fixed.fit(X, y).starting_point_.scale == pytest.approx(0.5)
+    close_to = long.prior_.psi_mean
+    np.testing.assert_array_equal(close_to, fast**2)
+
+
+def test_pilots_do_not_depend_on_the_order_of_rows():
+    model, X, y = pilot_fit()
+    order = np.random.default_rng(1).permutation(len(X))
+    there = model.fit(X, y).starting_point_
+    back = model.fit(X[order], y[order]).starting_point_
+    assert there.scale == pytest.approx(back.scale, rel=1e-12)
+
+
+def test_a_resumed_fit_keeps_what_the_first_one_chose(tmp_path):
+    # Time for one sweep of the chain and none for pilots: the start is that of fixed kernels.
+    first, X, y = pilot_fit(checkpoint=tmp_path, max_time=1e-6, checkpoint_every=0)
+    with pytest.warns(ConvergenceWarning):
+        first.fit(X, y)
+    again, *_ = pilot_fit(checkpoint=tmp_path, checkpoint_every=0)
+    again.fit(X, y, resume=True)
+    fresh, *_ = pilot_fit()
+    fresh.fit(X, y)
+    assert again.starting_point_ == first.starting_point_
+    assert again.starting_point_ != fresh.starting_point_

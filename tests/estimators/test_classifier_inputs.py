@@ -281,3 +281,14 @@ def test_too_little_time_is_said(inference):
     with pytest.warns(ConvergenceWarning, match="ended the fit early"):
         model.fit(X, Y3)
     usable(model, X)
+
+
+def test_the_size_of_log_odds_has_a_prior_that_separable_labels_cannot_wash_out():
+    X = np.linspace(-2, 2, 200)[:, None]
+    model = BankClassifier(8, n_warmup=200, n_draws=100, n_chains=1, random_state=0)
+    model.fit(X, X[:, 0] > 0.01)
+    assert (model.prior_.lam_log_mean, model.prior_.lam_log_sd) == (-3.0, 1.5)
+    # Any small lam separates: within five deviations of the prior, and not far below its mean.
+    sizes = np.log([draw.lam for draw in model.draws_])
+    assert sizes.min() > -3.0 - 5 * 1.5
+    assert sizes.mean() > -3.0 - 2.5 * 1.5

@@ -21,13 +21,14 @@ from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import parameters as check
 from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
+from banklearn.estimators.choosing import Chooses
 from banklearn.estimators.data import validate_data
 from banklearn.estimators.explaining import Explains
 from banklearn.estimators.files import save_model
 from banklearn.estimators.moves import tuning_of
 from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
-from banklearn.estimators.starting import choose, part_of
+from banklearn.estimators.starting import part_of
 from banklearn.estimators.traces import trace_of
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import TRENDS, Trend
@@ -40,11 +41,11 @@ from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
 from banklearn.posterior.provenance import provenance
-from banklearn.posterior.scaling import KINDS, InputScaling, ScaledRows
+from banklearn.posterior.scaling import KINDS, ScaledRows
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.job import Job
 from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chains
-from banklearn.sampler.start import StartingPoint, scaling_rows, start_rows, starting_state
+from banklearn.sampler.start import scaling_rows, start_rows, starting_state
 from banklearn.sampler.sweep import Model
 from banklearn.warned import warn_caller
 
@@ -60,7 +61,7 @@ LARGE_ROWS = 20_000
 COPIED_BYTES = 2**26
 
 
-class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
+class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
     """Parameters and fitting common to the estimators."""
 
     def __init__(
@@ -252,49 +253,8 @@ class BankBase(Explains, CallbackSupportMixin, BaseEstimator):
 
     def _model(self, likelihood: Likelihood) -> Model:
         d = int(self.input_scaling_.used.sum())
-        self.prior_ = Prior(
-            mu0=np.zeros(d),
-            kappa0=self.kappa0,
-            nu0=d + 2.0 if self.nu0 is None else self.nu0,
-            psi_mean=np.full(d, self.starting_point_.scale**2),
-            psi_shape=self.scale_shape,
-            alpha_shape=self.alpha_shape,
-            alpha_rate=self.alpha_rate,
-            a0=self.a0,
-            b0=self.b0,
-        )
+        self.prior_ = self._prior(d, self.starting_point_.scale)
         return Model(self.prior_, likelihood, self.trend_)
-
-    def _choose(
-        self,
-        moments: Moments,
-        sample: tuple[Array, Array | None],
-        start: tuple[Array, Array, Array | None],
-        streams: Streams,
-    ) -> None:
-        """Input scaling, trend and spectral scale; see :func:`.starting.choose`."""
-        varying = max(int((moments.high > moments.low).sum()), 1)
-        if self.nu0 is not None and self.nu0 <= varying - 1:
-            raise ValueError(
-                f"nu0 must exceed {varying - 1} for {varying} varying inputs, but is {self.nu0}."
-            )
-        self.input_scaling_: InputScaling
-        self.trend_: Trend
-        self.starting_point_: StartingPoint
-        self.input_scaling_, self.trend_, self.starting_point_ = choose(
-            moments,
-            sample,
-            start,
-            kinds=("standard", "arcsinh", "quantile")
-            if self.input_scaling == "auto"
-            else (self.input_scaling,),
-            trends=("constant", "linear") if self.trend == "auto" else (self.trend,),
-            spectral_scale=None if self.spectral_scale == "auto" else float(self.spectral_scale),
-            M=self.n_frequencies,
-            a0=self.a0,
-            b0=self.b0,
-            streams=streams,
-        )
 
     @with_callbacks
     def _run(

@@ -68,6 +68,10 @@ class BankClassifier(ClassifierMixin, BankBase):
         As for :class:`BankRegressor`.
     """
 
+    #: Log odds have a prior deviation 1 / sqrt(lam) between 1 and 20. Labels that frequencies can
+    #: separate would take any: then this law alone keeps probabilities from 0 and 1.
+    _lam_law = (-3.0, 1.5)
+
     def __init__(
         self,
         n_frequencies: int = 384,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,15 +49,25 @@ class Resumption:
         folder = None if estimator.checkpoint is None else Path(estimator.checkpoint)
         return cls(folder, bool(resume), memory)
 
+    @cached_property
+    def stored(self) -> Identity | None:
+        """The fit that is to go on, where there is one."""
+        if self.memory is not None:
+            return self.memory.identity
+        if self.resume and self.folder is not None:
+            for path in stored_chains(self.folder).values():
+                return read_identity(path)
+        return None
+
     def seed(self, random_state: Any) -> int:
         """The seed of the stored fit, where the parameters leave it open; else a new one."""
-        if not isinstance(random_state, Integral):
-            if self.memory is not None:
-                return self.memory.identity.seed
-            if self.resume and self.folder is not None:
-                for path in stored_chains(self.folder).values():
-                    return read_identity(path).seed
+        if not isinstance(random_state, Integral) and self.stored is not None:
+            return self.stored.seed
         return int(check_random_state(random_state).randint(2**31 - 1))
+
+    def start(self) -> dict[str, Any] | None:
+        """What the stored fit chose before its chains began, which may have depended on time."""
+        return None if self.stored is None else self.stored.data.get("start")
 
     def shelf(self, estimator: BankBase, engine: Any, seed: int) -> Shelf | None:
         """The bookmarks of all chains; None where nothing is to be kept."""
@@ -80,6 +91,11 @@ def identify(estimator: BankBase, engine: Any, seed: int) -> Identity:
         **engine.sum(Fingerprint()),
         "units of X": units_fingerprint(scaling.used, scaling.shift, scaling.scale),
         "units of y": units_fingerprint(target, labels),
+        "start": {
+            "kind": scaling.kind,
+            "trend": estimator.trend_,
+            **asdict(estimator.starting_point_),
+        },
     }
     return Identity(
         version=__version__,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,8 @@ TRANSFORMS: tuple[Kind, ...] = ("quantile", "arcsinh")
 #: Log evidence by which a transform must be better: without one the kernel is a function of
 #: distances in the user's units.
 HANDICAP = 10.0
-#: Log evidence per row by which arcsinh must be better than quantiles. The start knows one kernel
-#: for all inputs; once spectra are learned, quantiles gain more (on hold-outs of training rows).
+#: Log evidence per row by which two transforms are told apart. The start knows one kernel for all
+#: inputs, which says little about what they are worth once spectra are learned.
 TIE = 0.025
 
 Choice = tuple[InputScaling, Trend, StartingPoint]
@@ -40,8 +41,8 @@ def choose(
     a0: float,
     b0: float,
     streams: Streams,
-) -> Choice:
-    """Scaling, trend and start of the highest evidence; :func:`prefer` settles near ties.
+) -> list[Choice]:
+    """Scaling, trend and start of the highest evidence, and those that :func:`contend` with it.
 
     moments are those of all rows, sample is (X, weight) of the rows that scaling looks at and
     start is (X, y, weight) of those that the evidence looks at.
@@ -62,7 +63,15 @@ def choose(
                 ),
                 key=evidence,
             )
-    return prefer(best, len(y))
+    return contend(best, len(y))
+
+
+def chosen_before(
+    stored: Mapping[str, Any], moments: Moments, sample: tuple[Array, Array | None]
+) -> Choice:
+    """The choice that a stored fit made."""
+    point = StartingPoint(stored["scale"], stored["lam"], stored["log_evidence"])
+    return fit_scaling(*sample, stored["kind"], moments), stored["trend"], point
 
 
 def evidence(choice: Choice) -> float:
@@ -70,20 +79,20 @@ def evidence(choice: Choice) -> float:
     return choice[2].log_evidence
 
 
-def prefer(best: Mapping[Kind, Choice], rows: int) -> Choice:
-    """The choice of highest evidence, where transforms must earn what they cost.
+def contend(best: Mapping[Kind, Choice], rows: int) -> list[Choice]:
+    """The choices among which evidence of fixed kernels cannot decide, the preferred one first.
 
-    What is no transform is taken unless a transform is better by HANDICAP; of those that are,
-    quantiles are taken unless arcsinh is better by TIE for each row.
+    What is no transform is taken unless a transform is better by HANDICAP; of those that are, all
+    that the best does not beat by TIE for each row.
     """
     plain = [choice for kind, choice in best.items() if kind not in TRANSFORMS]
     straight = max(plain, key=evidence, default=None)
     least = -np.inf if straight is None else evidence(straight) + HANDICAP
     earned = [best[k] for k in TRANSFORMS if k in best and evidence(best[k]) > least]
     if not earned:
-        return straight or max(best.values(), key=evidence)
+        return [straight or max(best.values(), key=evidence)]
     highest = max(map(evidence, earned))
-    return next(choice for choice in earned if evidence(choice) >= highest - TIE * rows)
+    return [choice for choice in earned if evidence(choice) >= highest - TIE * rows]
 
 
 def part_of(weight: Array | None, rows: NDArray[np.intp]) -> Array | None:

@@ -1,0 +1,108 @@
+"""Short chains that decide where the chains start."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.model.priors import Prior
+from banklearn.numerics.linalg import JitterCount
+from banklearn.numerics.streams import Streams
+from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.pilots import FEWEST, SWEEPS, Pilots, pilot_sweeps
+from banklearn.sampler.precision import solve
+from banklearn.sampler.start import FASTEST, LAMS, StartingPoint
+
+
+def prior_at(d):
+    return lambda scale: Prior(np.zeros(d), 0.1, d + 2.0, np.full(d, scale**2))
+
+
+def pilots(f, d=1, n=200, M=24, sweeps=10, seed=0, **changes):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, d))
+    y = f(X) + 0.05 * rng.standard_normal(n)
+    sent = Pilots(X, y, None, "constant", M, prior_at(d), Moves(), sweeps, Streams(seed))
+    return replace(sent, **changes)
+
+
+START = StartingPoint(1.0, 0.1, 0.0)
+
+
+def test_they_take_a_small_part_of_the_warm_up():
+    assert pilot_sweeps(300) == SWEEPS == pilot_sweeps(10**6)
+    assert pilot_sweeps(0) == pilot_sweeps(10 * FEWEST - 1) == 0
+    assert pilot_sweeps(10 * FEWEST) == FEWEST
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_a_fast_function_wants_a_faster_start(case):
+    _, slow = pilots(lambda X: np.sin(0.5 * X[:, 0]), seed=case).climb(START)
+    _, fast = pilots(lambda X: np.sin(5 * X[:, 0]), seed=case).climb(START)
+    assert fast.scale >= 2 * START.scale
+    assert slow.scale < fast.scale
+
+
+def test_the_climb_ends_where_the_next_scale_gets_less_far():
+    sent = pilots(lambda X: np.sin(6 * X[:, 0]))
+    height, found = sent.climb(START)
+    assert (height, found) == sent.height(found.scale)
+    octaves = int(np.log2(found.scale / START.scale))
+    assert octaves > 0
+    assert found.scale == START.scale * 2**octaves
+    heights = [sent.height(START.scale * 2**k)[0] for k in range(octaves + 2)]
+    assert np.all(np.diff(heights[:-1]) > 0)
+    assert heights[-1] <= heights[-2]
+
+
+def test_each_pilot_starts_with_the_precision_that_suits_its_scale():
+    sent = pilots(lambda X: np.sin(6 * X[:, 0]))
+    for scale in (0.5, 4.0):
+        point, chain = sent.at(scale)
+        assert chain.state.lam == point.lam
+        assert point.scale == scale
+        prior = prior_at(1)(scale)
+        values = [
+            solve(chain.gram, lam, Gaussian(prior.a0, prior.b0), JitterCount()).log_evidence
+            for lam in LAMS
+        ]
+        assert point.lam == LAMS[int(np.argmax(values))]
+        assert point.log_evidence == pytest.approx(max(values), rel=1e-9)
+
+
+def test_the_same_seed_gives_the_same_height():
+    sent = pilots(lambda X: np.sin(6 * X[:, 0]))
+    assert sent.height(1.0) == sent.height(1.0)
+    assert sent.height(1.0) != replace(sent, streams=Streams(1)).height(1.0)
+
+
+def test_weights_count_rows():
+    sent = pilots(lambda X: np.sin(6 * X[:, 0]), n=60)
+    twice = replace(sent, X=np.repeat(sent.X, 2, axis=0), y=np.repeat(sent.y, 2))
+    weighted = replace(sent, weight=np.full(60, 2.0))
+    assert weighted.height(1.0)[0] == pytest.approx(twice.height(1.0)[0], rel=1e-9)
+
+
+def test_no_pilot_is_sent_when_time_is_over():
+    sent = pilots(lambda X: np.sin(6 * X[:, 0]), late=lambda: True)
+    assert sent.climb(START) == (-np.inf, START)
+
+
+def test_a_pilot_that_time_cuts_short_decides_nothing():
+    calls = []
+
+    def late():
+        calls.append(1)
+        return len(calls) > 14  # the first has ten sweeps; the second is cut
+
+    height, found = pilots(lambda X: np.sin(5 * X[:, 0]), late=late).climb(START)
+    assert found.scale == START.scale
+    assert np.isfinite(height)
+
+
+def test_scales_have_an_end():
+    assert (
+        pilots(lambda X: np.sin(X[:, 0]), sweeps=1).climb(replace(START, scale=FASTEST))[1]
+        == (pilots(lambda X: np.sin(X[:, 0]), sweeps=1).at(FASTEST)[0])
+    )
