@@ -14,7 +14,8 @@ that cannot end within the time is left for the next run of the same command.
         --work DIR
 
 Beside GPyTorch's SVGP (512 inducing inputs, Matern-5/2, a length scale per input) at equal wall
-time on two cores: with --limits both train until these seconds have passed. Sixteen cores:
+time on two cores: with --limits both train until these seconds have passed, the SVGP from a start
+and at a rate that suit so few steps. Sixteen cores:
 
     python benchmarks/accuracy.py --sets concrete,noise,prop,bike,toms --methods bank,svgp \
         --limits 60,60 --jobs 8 --cores-per-job 2 --within 580 --work DIR --out DIR/svgp-60.md

@@ -12,7 +12,7 @@ SMALL = 2000
 BANK = ("bank", "bank-laplace")
 #: Rivals that can be told how many seconds to train for, and what serves them best then: in a few
 #: hundred steps Adam gets nowhere at the rate of a long training (hold-outs of training rows).
-TIMED: dict[str, dict[str, Any]] = {"svgp": {"learning_rate": 0.1}}
+TIMED: dict[str, dict[str, Any]] = {"svgp": {"learning_rate": 0.1, "wide_start": True}}
 
 
 @dataclass(frozen=True)
