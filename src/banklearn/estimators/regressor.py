@@ -47,7 +47,9 @@ class BankRegressor(RegressorMixin, BankBase):
     n_chains : int, default=2
         Independent chains; predictions average over all of them.
     n_warmup, n_draws, thin : int
-        Sweeps of warm-up per chain, draws kept per chain, and sweeps per kept draw.
+        Sweeps of warm-up per chain, draws kept per chain, and sweeps per kept draw. With
+        n_draws="auto" the chains run until they have settled: 50 to 400 draws
+        (:mod:`banklearn.posterior.settling`).
     max_time : float or None
         Seconds after which the fit ends with the draws it has (warm-up ends at 60 %).
     trend : {"auto", "linear", "constant", "none"}
@@ -101,8 +103,11 @@ class BankRegressor(RegressorMixin, BankBase):
         The kept draws.
     trace_ : list of dict
         Per chain: log evidence, acceptance, number of components and more, for every sweep.
+    settling_ : dict or None
+        Whether the chains have settled, and what has not: R-hat, bulk and tail effective sample
+        sizes by quantity, the climb of the log likelihood. None for fewer than 8 draws per chain.
     provenance_ : dict
-        Rows, seconds, seed, what ended the fit, versions.
+        Rows, seconds, seed, what ended the fit, versions; settling_ too.
     """
 
     def fit(
