@@ -1,5 +1,7 @@
 """n_draws="auto": chains run until they have settled, the same way however they are run."""
 
+import _thread
+import time
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -243,3 +245,21 @@ def test_rounds_go_on_until_a_look_is_content(settles_at, cut_at, asked, seen):
     runs, interrupted, found = in_rounds(rounds.run, (5, 7, 9), rounds.look)
     assert (rounds.asked, rounds.seen, len(runs), interrupted) == (asked, seen, 2, False)
     assert found.settled == (cut_at is None and settles_at <= 9)
+
+
+def test_an_interrupt_during_a_look_keeps_the_draws(monkeypatch):
+    monkeypatch.setattr(settling, "look", lambda *_: _thread.interrupt_main() or time.sleep(5))
+    with pytest.warns(UserWarning, match="keeps the 16 of 52 draws"):
+        model = fit("regression")
+    assert len(model.draws_) == 16
+    assert model.settling_ is None
+    assert model.provenance_["stopped_by"] == "interrupt"
+
+
+def test_callbacks_see_every_sweep_of_every_round():
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks yet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model, y = make("regression")
+        model.set_callbacks(callback.ProgressBar()).fit(X, y)
+        same(model, fit("regression"))

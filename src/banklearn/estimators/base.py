@@ -32,14 +32,14 @@ from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
 from banklearn.estimators.rounds import in_rounds
 from banklearn.estimators.starting import part_of
-from banklearn.estimators.traces import trace_of
+from banklearn.estimators.traces import schedule_of, trace_of
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.duplicates import merge_rows
 from banklearn.numerics.moments import Moments
 from banklearn.numerics.row_keys import RowKeys
-from banklearn.numerics.streams import Purpose, Streams
+from banklearn.numerics.streams import Streams
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.posterior import settling
 from banklearn.posterior.draws import Draw
@@ -91,7 +91,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         interweave_every: int = 1,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
-        gradient_every: int = 0,
+        gradient_every: int | Literal["auto"] = 0,
         gradient_length: int = 3,
         merge_duplicates: bool = True,
         device: str = "auto",
@@ -138,16 +138,13 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             ("n_chains", 1),
             ("n_warmup", 0),
             ("thin", 1),
-            ("gradient_every", 0),
             ("interweave_every", 0),
             ("gradient_length", 1),
             ("verbose", 0),
         ):
             check.whole(name, getattr(self, name), least)
-        if isinstance(self.n_draws, str):
-            check.one_of("n_draws", self.n_draws, ("auto",))
-        else:
-            check.whole("n_draws", self.n_draws, 1)
+        for name, least in (("n_draws", 1), ("gradient_every", 0)):
+            check.whole_or_auto(name, getattr(self, name), least)
         for name in ("kappa0", "alpha_shape", "alpha_rate", "a0", "b0"):
             check.positive(name, getattr(self, name))
         for name in ("max_time", "scale_shape", "nu0"):
@@ -333,6 +330,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         sampled = [run for run in runs if len(run.trace) > run.warmup] or runs
         self.draws_: list[Draw] = [draw for run in sampled for draw in run.draws]
         self.trace_ = [trace_of(run) for run in runs]
+        self.schedule_ = [schedule_of(run) for run in runs]
         self.n_sweeps_ = [len(run.trace) for run in runs]
         self.settling_ = None if found is None else found.plain()
         self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
@@ -341,5 +339,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         seconds = time.monotonic() - self._begun
         device = str(getattr(engine, "device", None) or "cpu")
         end = stopped_by(runs, interrupted, self.n_draws == "auto", found)
-        self.provenance_ = provenance(engine.n_rows, seconds, end, seed, device, self.settling_)
+        self.provenance_ = provenance(
+            engine.n_rows, seconds, end, seed, device, self.settling_, self.schedule_
+        )
         warn_at_end(self, runs, interrupted, found)

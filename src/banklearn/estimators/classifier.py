@@ -64,7 +64,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         The labels.
     stick_ : array of shape (C,)
         Positions in classes_ in the order in which classes are broken off the stick.
-    kernel_, draws_, trace_, settling_, provenance_
+    kernel_, draws_, trace_, schedule_, settling_, provenance_
         As for :class:`BankRegressor`.
     """
 
@@ -96,7 +96,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         interweave_every: int = 1,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
-        gradient_every: int = 0,
+        gradient_every: int | Literal["auto"] = 0,
         gradient_length: int = 3,
         merge_duplicates: bool = True,
         device: str = "auto",

@@ -33,7 +33,10 @@ def in_rounds(
         runs, interrupted = run_round(draws)
         if interrupted or any(run.cut for run in runs):
             return runs, interrupted, look(runs, None)
-        found = look(runs, draws)
+        try:
+            found = look(runs, draws)
+        except KeyboardInterrupt:  # between two rounds: what was sampled is kept all the same
+            return runs, True, None
         if found is not None and found.settled:
             break
     return runs, False, found

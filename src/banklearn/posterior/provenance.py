@@ -31,12 +31,14 @@ def provenance(
     seed: int,
     device: str = "cpu",
     settling: dict[str, Any] | None = None,
+    schedule: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Plain facts about a fit that just ended.
 
     stopped_by is "plan" where all sweeps were made, "settled" where chains that had settled needed
     no more, else "time" or "interrupt". rows counts equal rows once; device is where the statistic
-    was summed; settling is what the last look at the chains found, as plain data.
+    was summed; settling is what the last look at the chains found, schedule what moves warm-up left
+    to each chain, as plain data.
     """
     return {
         "rows": int(rows),
@@ -47,4 +49,5 @@ def provenance(
         "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
         "settling": settling,
+        "schedule": schedule,
     }

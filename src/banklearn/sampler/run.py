@@ -17,7 +17,7 @@ from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
-from banklearn.sampler.sweep import Info, Model, Tuning, adapt
+from banklearn.sampler.sweep import Info, Model, Tuning, adapt, freeze
 
 D = TypeVar("D")
 
@@ -172,7 +172,7 @@ def run_chain(
         run.sweep += 1
         run.done += 1
         chain, info = kernel.step(chain, part, model, run.tuning, streams, run.sweep)
-        run.trace.append(replace(info, slope=None))
+        run.trace.append(replace(info, slope=None, gain=None))
         return info
 
     def report(info: Info) -> None:
@@ -215,6 +215,7 @@ def run_chain(
             bookmark.save(run, lambda: kernel.pack(chain), True)
             bookmark = None  # what follows only rounds off what is at hand
         run.warmup = len(run.trace)
+        run.tuning = freeze(run.tuning, engine, model, state)
         if chain is None or stages[-1][0] != engine.n_rows or late(WARMUP_SHARE) or run.cut:
             chain = kernel.init(engine, model, state, streams, run.sweep, chain and chain.beta)
         # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
