@@ -189,6 +189,7 @@ def stiff(n_draws, **options):
 
 
 def test_a_number_of_draws_warns_too_unless_it_is_small(monkeypatch):
+    monkeypatch.setattr(settling, "WARN_R_HAT", 1.05)
     with pytest.warns(
         ConvergenceWarning, match="not settled after 24 draws each: predictions differ"
     ):
