@@ -5,7 +5,9 @@ import time
 import numpy as np
 import pytest
 
+from banklearn import load_model
 from banklearn.cli.prepare import held_out
+from banklearn.posterior import settling
 from command_line import QUICK, bank
 
 
@@ -64,3 +66,19 @@ def test_a_page_on_training_rows_says_so(kind, numbers, tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "On 12 rows kept out of the fit, " in text
     assert "has seen" not in text
+
+
+@pytest.mark.parametrize("draws", ["0", "2.5", "-3", "many", ""])
+def test_a_number_of_draws_that_is_none_is_refused(draws, numbers, tmp_path):
+    out = tmp_path / "m.bank"
+    words = ("fit", numbers(), "--target", "y", "--out", out, "--quiet", f"--draws={draws}")
+    assert "neither a whole number" in bank(*words, code=2).stderr
+
+
+def test_draws_until_the_chains_have_settled(numbers, tmp_path, monkeypatch):
+    monkeypatch.setattr(settling, "LOOKS", (8, 10))
+    out = tmp_path / "m.bank"
+    bank("fit", numbers(), "--target", "y", "--out", out, *QUICK, "--draws", "auto")
+    model = load_model(out)
+    assert model.n_draws == "auto"
+    assert model.settling_["draws"] in (8, 10)

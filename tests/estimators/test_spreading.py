@@ -4,16 +4,19 @@ import os
 import signal
 import threading
 import time
+import warnings
 from copy import deepcopy
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from banklearn import BankRegressor
 from banklearn.engines.dask import ClusterError
 from banklearn.estimators import spreading
 from banklearn.estimators.spreading import Spread
+from banklearn.posterior import settling
 from blockwise import assert_same_fit, fit_in_memory, make_case
 
 pytest.importorskip("distributed", reason="Dask is not installed")
@@ -34,6 +37,22 @@ def test_chains_elsewhere_are_the_chains_here(client, kind, leg, monkeypatch):
     assert_same_fit(case, reference, model, 0.0)
     assert model.n_sweeps_ == reference.n_sweeps_
     assert len(model.draws_) == len(reference.draws_) == 6
+
+
+@pytest.mark.parametrize("leg", [0.0, 60.0])
+def test_chains_elsewhere_settle_as_the_chains_here(client, leg, monkeypatch):
+    monkeypatch.setattr(spreading, "LEG", leg)
+    monkeypatch.setattr(settling, "LOOKS", (8, 11, 14))
+    monkeypatch.setattr(settling, "LEAST_EFFECTIVE", 9.0)
+    monkeypatch.setattr(settling, "HIGHEST_R_HAT", 2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        case = make_case("regression", n_draws="auto")
+        reference = deepcopy(fit_in_memory(case))
+        model = spread_fit(case, client)
+    assert_same_fit(case, reference, model, 0.0)
+    assert model.settling_ == reference.settling_
+    assert model.n_sweeps_ == reference.n_sweeps_
 
 
 def test_every_worker_has_its_share(client):

@@ -4,12 +4,16 @@ import _thread
 import pickle
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from altered_files import changed, file_size_limit
 from banklearn import BankClassifier, BankRegressor, CheckpointError, load_model
+from banklearn.posterior import settling
+from banklearn.posterior.settling import judge
 from banklearn.storage import checkpoint
 from banklearn.storage.checkpoint import file_name, read_chain, read_identity, stored_chains
 from banklearn.storage.tree import decode, encode
@@ -81,6 +85,38 @@ def test_an_interrupted_fit_goes_on_to_the_same_bits(kind, after, tmp_path, monk
     again = make(checkpoint=str(folder)).fit(X, y, resume=True)
     same(again, make().fit(X, y))
     assert again.provenance_["stopped_by"] == "plan"
+
+
+@pytest.mark.parametrize("after", [3, 30, 42, 50])
+def test_chains_that_run_until_they_settle_go_on_to_the_same_bits(after, tmp_path, monkeypatch):
+    """Interrupted in warm-up, in the first round, around its look (after 12 + 8 sweeps), later."""
+    monkeypatch.setattr(settling, "LOOKS", (8, 14, 20))
+
+    def at_the_second_look(values, likelihood):
+        content = likelihood.shape[1] == 14
+        return replace(
+            judge(values, likelihood), settled=content, unsettled=[] if content else ["lam"]
+        )
+
+    monkeypatch.setattr(settling, "judge", at_the_second_look)
+    options = {"n_draws": "auto", "thin": 1, "n_warmup": 12}
+    whole = regressor(**options).fit(X, Y)
+    assert len(whole.draws_) == 28
+    stopped = regressor(**options, checkpoint=tmp_path, checkpoint_every=0)
+    interrupted(stopped, X, Y, after=after, monkeypatch=monkeypatch)
+    assert len(stopped.draws_) < 28
+    resumed = regressor(**options, checkpoint=tmp_path, checkpoint_every=0).fit(X, Y, resume=True)
+    same(resumed, whole)
+    assert resumed.settling_ == whole.settling_
+    assert resumed.provenance_["stopped_by"] == "settled"
+
+
+def test_a_number_of_draws_does_not_go_on_from_automatic_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(settling, "LOOKS", (8,))
+    with pytest.warns(ConvergenceWarning, match="settled"):
+        regressor(n_draws="auto", checkpoint=tmp_path).fit(X, Y)
+    with pytest.raises(CheckpointError, match="n_draws was 'auto' and is now 9"):
+        regressor(n_draws=9, checkpoint=tmp_path).fit(X, Y, resume=True)
 
 
 def test_checkpoints_change_nothing(tmp_path):

@@ -16,6 +16,7 @@ from banklearn.sampler import joint_move, sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.run import Plan, run_chain
+from banklearn.sampler.schedule import Trial
 from banklearn.sampler.sweep import Model, Tuning
 from banklearn.storage.checkpoint import Identity, Shelf, file_name, write_chain
 from banklearn.storage.fingerprint import Fingerprint
@@ -24,6 +25,7 @@ from labels import make_labelled
 
 IDENTITY = Identity("0", "test", 1, {}, {})
 GRADIENTS = Tuning(gradient_every=2, gradient=GradientTuning(length=2))
+TRIED = replace(GRADIENTS, trial=Trial(1, 2))
 ALL_MOVES = replace(GRADIENTS, moves=Moves(switch=0.5), interweave_every=2)
 NEVER = float("inf")  # but at the end
 STAGES = ((15, 3), (25, 2), (40, 2))
@@ -48,9 +50,11 @@ CASES = {
     "regression": (regression, (), Tuning()),
     "regression, weights, gradients": (regression, (True,), GRADIENTS),
     "regression, all moves": (regression, (), ALL_MOVES),
+    "regression, gradients on trial": (regression, (), TRIED),
     "regression, at once": (regression, (), Tuning(scheme="at-once")),
     "two classes": (classes, (2,), Tuning()),
     "two classes, gradients": (classes, (2,), GRADIENTS),
+    "two classes, gradients on trial": (classes, (2,), TRIED),
     "three classes, all moves": (classes, (3,), ALL_MOVES),
     "three classes, weights": (classes, (3, sweep, True), Tuning()),
     "two classes, Laplace": (classes, (2, joint_move), Tuning()),

@@ -40,7 +40,9 @@ def fit(
     frequencies: Annotated[int, typer.Option(min=1, help="Frequencies of the model.")] = 384,
     chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 2,
     warmup: Annotated[int, typer.Option(min=0, help="Sweeps of warm-up in each chain.")] = 300,
-    draws: Annotated[int, typer.Option(min=1, help="Draws kept of each chain.")] = 50,
+    draws: Annotated[
+        str, typer.Option(help="Draws kept of each chain; auto: until the chains have settled.")
+    ] = "50",
     drop: use.Drop = None,
     text: use.Text = None,
     encode: use.Encode = "auto",
@@ -61,6 +63,7 @@ def fit(
     --max-time 5s
     """
     limit = seconds(max_time)
+    n_draws = use.number_of_draws(draws)
     check_output(out, "--out", data)
     check_output(report, "--report", data, out)
     from banklearn.cli import say
@@ -90,7 +93,7 @@ def fit(
         n_frequencies=frequencies,
         n_chains=chains,
         n_warmup=warmup,
-        n_draws=draws,
+        n_draws=n_draws,
         max_time=limit,
         random_state=seed,
         verbose=0 if quiet or json else 1,

@@ -60,3 +60,15 @@ def read_options(
         except LookupError:
             raise typer.BadParameter(f"{encoding!r} is not an encoding that is known.") from None
     return ReadOptions(symbol, encoding, tuple(missing or ()), skip)
+
+
+def number_of_draws(text: str) -> int | Literal["auto"]:
+    """A whole number from one on, or "auto"."""
+    word = text.strip().lower()
+    if word == "auto":
+        return "auto"
+    if not word.isdecimal() or int(word) < 1:
+        raise typer.BadParameter(
+            f"{text!r} is neither a whole number from 1 on nor auto.", param_hint="--draws"
+        )
+    return int(word)

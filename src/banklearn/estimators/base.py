@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from banklearn.engines.choose import device_of, make_engine, to_memory
@@ -23,13 +24,15 @@ from banklearn.estimators import parameters as check
 from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
 from banklearn.estimators.choosing import Chooses
 from banklearn.estimators.data import validate_data
+from banklearn.estimators.ending import stopped_by, warn_at_end
 from banklearn.estimators.explaining import Explains
 from banklearn.estimators.files import save_model
 from banklearn.estimators.moves import tuning_of
 from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
+from banklearn.estimators.rounds import in_rounds
 from banklearn.estimators.starting import part_of
-from banklearn.estimators.traces import trace_of
+from banklearn.estimators.traces import schedule_of, trace_of
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
@@ -38,6 +41,7 @@ from banklearn.numerics.moments import Moments
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Streams
 from banklearn.numerics.threads import available_cores, limited_to
+from banklearn.posterior import settling
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
 from banklearn.posterior.provenance import provenance
@@ -47,7 +51,6 @@ from banklearn.sampler.job import Job
 from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chains
 from banklearn.sampler.start import scaling_rows, start_rows, starting_state
 from banklearn.sampler.sweep import Model
-from banklearn.warned import warn_caller
 
 if TYPE_CHECKING:
     from banklearn.estimators.spreading import Spread
@@ -70,7 +73,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         *,
         n_chains: int = 2,
         n_warmup: int = 300,
-        n_draws: int = 50,
+        n_draws: int | Literal["auto"] = 50,
         thin: int = 3,
         max_time: float | None = None,
         trend: Trend | Literal["auto"] = "auto",
@@ -88,7 +91,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         interweave_every: int = 1,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
-        gradient_every: int = 0,
+        gradient_every: int | Literal["auto"] = 0,
         gradient_length: int = 3,
         merge_duplicates: bool = True,
         device: str = "auto",
@@ -134,14 +137,14 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             ("n_frequencies", 1),
             ("n_chains", 1),
             ("n_warmup", 0),
-            ("n_draws", 1),
             ("thin", 1),
-            ("gradient_every", 0),
             ("interweave_every", 0),
             ("gradient_length", 1),
             ("verbose", 0),
         ):
             check.whole(name, getattr(self, name), least)
+        for name, least in (("n_draws", 1), ("gradient_every", 0)):
+            check.whole_or_auto(name, getattr(self, name), least)
         for name in ("kappa0", "alpha_shape", "alpha_rate", "a0", "b0"):
             check.positive(name, getattr(self, name))
         for name in ("max_time", "scale_shape", "nu0"):
@@ -274,11 +277,9 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             at_once = chains_at_once(self.n_chains, engine.n_rows >= LARGE_ROWS)
         elif not isinstance(engine, DeviceEngine):
             at_once = self.n_chains  # they share every read, or keep a cluster busy
-        # Chains that wait for others share the time that is left with them.
-        rounds = -(-self.n_chains // at_once)
-        left = None if self.max_time is None else (deadline - time.monotonic()) / rounds
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
-        plan = Plan(self.n_warmup, self.n_draws, self.thin, left, stages)
+        looks = settling.LOOKS if self.n_draws == "auto" else (int(self.n_draws),)
+        plan = Plan(self.n_warmup, looks[-1], self.thin, None, stages)
         tuning = tuning_of(self)
         start = self.starting_point_
         shelf = self._resumption.shelf(self, engine, seed)
@@ -288,7 +289,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             watched(self, self.n_chains, progress) as monitored,
         ):
 
-            def run_one(chain: int, stop: threading.Event) -> Run[Draw]:
+            def run_one(chain: int, stop: threading.Event, plan: Plan) -> Run[Draw]:
                 streams = Streams(seed, chain)
                 state = starting_state(
                     self.n_frequencies,
@@ -306,45 +307,39 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
                     return job.run(engine, rows, monitored(stop), stop, bookmark)
 
             shared = engine if isinstance(engine, ChunkedEngine) else None
-            if shared:
-                shared.expect(self.n_chains)
             # Beside a device only small matrices are left: a few threads factor them fastest.
             few = min(4, available_cores()) if isinstance(engine, DeviceEngine) else None
             each = in_memory or self.n_chains >= available_cores()
-            with limited_to(few):
-                runs, interrupted = run_chains(run_one, self.n_chains, at_once, each)
+
+            def run_round(draws: int) -> tuple[Sequence[Run[Draw]], bool]:
+                # Chains that wait for others share the time that is left with them.
+                left = (deadline - time.monotonic()) / -(-self.n_chains // at_once)
+                now = replace(plan, max_time=left if self.max_time else None, pause=draws)
+                if shared:
+                    shared.expect(self.n_chains)
+                with limited_to(few):
+                    return run_chains(partial(run_one, plan=now), self.n_chains, at_once, each)
+
+            def look(runs: Sequence[Run[Draw]], draws: int | None) -> settling.Settling | None:
+                if shelf:
+                    shelf.turn_page()
+                return settling.look(runs, self.thin, self._probes, self.trend_, draws)
+
+            runs, interrupted, found = in_rounds(run_round, looks, look)
         # An interrupted chain that was still warming up has nothing to say if others have.
         sampled = [run for run in runs if len(run.trace) > run.warmup] or runs
         self.draws_: list[Draw] = [draw for run in sampled for draw in run.draws]
         self.trace_ = [trace_of(run) for run in runs]
+        self.schedule_ = [schedule_of(run) for run in runs]
         self.n_sweeps_ = [len(run.trace) for run in runs]
+        self.settling_ = None if found is None else found.plain()
         self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
         self._memory = shelf.memory if shelf and self.warm_start else None
-        del self._resumption  # it may hold the chains of the fit before
+        del self._resumption, self._probes  # the first may hold the chains of the fit before
         seconds = time.monotonic() - self._begun
-        ended = [run.cut for run in runs if run.cut]
-        stopped_by = "interrupt" if interrupted else "time" if ended else "plan"
         device = str(getattr(engine, "device", None) or "cpu")
-        self.provenance_ = provenance(engine.n_rows, seconds, stopped_by, seed, device)
-        self._warn(runs, interrupted)
-
-    def _warn(self, runs: Any, interrupted: bool) -> None:
-        kept = len(self.draws_)
-        planned = self.n_chains * self.n_draws
-        if interrupted:
-            sampling = any(len(run.trace) > run.warmup for run in runs)
-            warn_caller(
-                f"Interrupted: the fit keeps the {kept} of {planned} draws sampled so far."
-                if sampling
-                else "Interrupted during warm-up: the fit keeps the last state of each chain, "
-                "which need not be typical of the posterior.",
-                UserWarning,
-            )
-        elif any(run.cut == "time" for run in runs):
-            warmed = min(run.warmup for run in runs)
-            warn_caller(
-                f"max_time = {self.max_time:g} s ended the fit early: {warmed} of {self.n_warmup} "
-                f"warm-up sweeps and {kept} of {planned} draws were made. More time or fewer "
-                "frequencies would complete it.",
-                ConvergenceWarning,
-            )
+        end = stopped_by(runs, interrupted, self.n_draws == "auto", found)
+        self.provenance_ = provenance(
+            engine.n_rows, seconds, end, seed, device, self.settling_, self.schedule_
+        )
+        warn_at_end(self, runs, interrupted, found)

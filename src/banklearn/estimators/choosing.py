@@ -18,6 +18,7 @@ from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.scaling import InputScaling
+from banklearn.posterior.settling import Probes
 from banklearn.sampler import pilots
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.start import StartingPoint
@@ -90,6 +91,8 @@ class Chooses:
         else:
             choice = self._choose_afresh(moments, sample, start, streams)
         self.input_scaling_, self.trend_, self.starting_point_ = choice
+        rng = streams.at(Purpose.START, block=5)
+        self._probes = Probes.among(self.input_scaling_(start[0]), choice[2].scale, rng)
 
     def _choose_afresh(
         self,

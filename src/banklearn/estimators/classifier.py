@@ -64,7 +64,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         The labels.
     stick_ : array of shape (C,)
         Positions in classes_ in the order in which classes are broken off the stick.
-    kernel_, draws_, trace_
+    kernel_, draws_, trace_, schedule_, settling_, provenance_
         As for :class:`BankRegressor`.
     """
 
@@ -80,7 +80,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         class_weight: Any = None,
         n_chains: int = 2,
         n_warmup: int = 300,
-        n_draws: int = 50,
+        n_draws: int | Literal["auto"] = 50,
         thin: int = 3,
         max_time: float | None = None,
         trend: Trend | Literal["auto"] = "auto",
@@ -96,7 +96,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         interweave_every: int = 1,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
-        gradient_every: int = 0,
+        gradient_every: int | Literal["auto"] = 0,
         gradient_length: int = 3,
         merge_duplicates: bool = True,
         device: str = "auto",

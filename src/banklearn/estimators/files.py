@@ -85,6 +85,8 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_FILE) -> Any:
     estimator.trace_ = stored.trace
     estimator.n_sweeps_ = [len(trace["K"]) for trace in stored.trace]
     estimator.provenance_ = stored.provenance
+    estimator.settling_ = stored.provenance.get("settling")
+    estimator.schedule_ = stored.provenance.get("schedule")
     if stored.extra is not None:
         estimator.extra_ = stored.extra
     estimator.kernel_ = LearnedKernel(estimator.draws_, estimator.input_scaling_)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
+from banklearn.sampler.schedule import EVERY, Trial
 from banklearn.sampler.sweep import Tuning
 
 if TYPE_CHECKING:
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
 
 def tuning_of(estimator: BankBase) -> Tuning:
     """The tuning with which its chains begin; warm-up adapts it."""
+    auto = estimator.gradient_every == "auto"
     return Tuning(
         Moves(jump=estimator.jump_probability, switch=estimator.switch_probability),
         interweave_every=estimator.interweave_every,
         scheme=estimator.proposal,
-        gradient_every=estimator.gradient_every,
+        gradient_every=EVERY if auto else int(estimator.gradient_every),
         gradient=GradientTuning(length=estimator.gradient_length),
+        trial=Trial.planned(estimator.n_warmup) if auto else None,
     )

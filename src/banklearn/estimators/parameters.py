@@ -17,6 +17,14 @@ def whole(name: str, value: Any, least: int) -> None:
         raise ValueError(f"{name} must be at least {least}, but is {value}.")
 
 
+def whole_or_auto(name: str, value: Any, least: int) -> None:
+    """A whole number of at least `least`, or "auto"."""
+    if isinstance(value, str):
+        one_of(name, value, ("auto",))
+    else:
+        whole(name, value, least)
+
+
 def positive(name: str, value: Any, none: bool = False) -> None:
     """A finite number above zero (or None, where that has a meaning)."""
     if none and value is None:

@@ -118,7 +118,7 @@ class Progress(Shown):
             self._bar.update(
                 self._tasks[chain], completed=done, report=report, sweep=sweep, end=end
             )
-            if done >= whole:
+            if sweep >= plan.n_warmup + plan.sampling:
                 self._free = now  # a chain that waited begins now
 
 

@@ -47,7 +47,9 @@ class BankRegressor(RegressorMixin, BankBase):
     n_chains : int, default=2
         Independent chains; predictions average over all of them.
     n_warmup, n_draws, thin : int
-        Sweeps of warm-up per chain, draws kept per chain, and sweeps per kept draw.
+        Sweeps of warm-up per chain, draws kept per chain, and sweeps per kept draw. With
+        n_draws="auto" the chains run until they have settled: 50 to 400 draws
+        (:mod:`banklearn.posterior.settling`).
     max_time : float or None
         Seconds after which the fit ends with the draws it has (warm-up ends at 60 %).
     trend : {"auto", "linear", "constant", "none"}
@@ -75,7 +77,8 @@ class BankRegressor(RegressorMixin, BankBase):
     growing_warmup : bool
         Warm up on growing subsamples of the rows.
     gradient_every, gradient_length : int
-        A Hamiltonian move of all frequencies every so many sweeps (0: never), and its steps.
+        A Hamiltonian move of all frequencies every so many sweeps (0: never; "auto": as often as
+        warm-up finds it worth its cost), and its steps.
     merge_duplicates : bool
         Merge rows that are equal in X and y into one with their weight. Rows that come in blocks
         are never merged; switch it off here for the same draws as there.
@@ -101,8 +104,13 @@ class BankRegressor(RegressorMixin, BankBase):
         The kept draws.
     trace_ : list of dict
         Per chain: log evidence, acceptance, number of components and more, for every sweep.
+    schedule_ : list of dict
+        Per chain: the moves that warm-up left, and their steps.
+    settling_ : dict or None
+        Whether the chains have settled, and what has not: R-hat, bulk and tail effective sample
+        sizes by quantity, the climb of the log likelihood. None for fewer than 8 draws per chain.
     provenance_ : dict
-        Rows, seconds, seed, what ended the fit, versions.
+        Rows, seconds, seed, what ended the fit, versions; settling_ and schedule_ too.
     """
 
     def fit(

@@ -71,7 +71,8 @@ class Resumption:
 
     def shelf(self, estimator: BankBase, engine: Any, seed: int) -> Shelf | None:
         """The bookmarks of all chains; None where nothing is to be kept."""
-        if self.folder is None and not estimator.warm_start:
+        several_runs = estimator.warm_start or estimator.n_draws == "auto"
+        if self.folder is None and not several_runs:
             return None
         identity = identify(estimator, engine, seed)
         every = float(estimator.checkpoint_every)

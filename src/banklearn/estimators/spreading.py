@@ -128,7 +128,7 @@ def leg(
     stop = threading.Event()
     if last:
         stop.set()
-    mark = _Leg(run, job.plan.n_sweeps, seconds)
+    mark = _Leg(run, job.plan.n_warmup + job.plan.sampling, seconds)
     with one_thread_each():  # the threads of a worker are for tasks
         try:
             return True, job.run(*rows, None, stop, mark, elapsed), mark.stored

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from banklearn.posterior.draws import Draw
+from banklearn.sampler.interweave import KINDS
 from banklearn.sampler.run import Run
+from banklearn.sampler.schedule import in_words
 
 
 def trace_of(run: Run[Draw]) -> dict[str, Any]:
@@ -29,3 +31,19 @@ def trace_of(run: Run[Draw]) -> dict[str, Any]:
     trace: dict[str, Any] = {n: np.array([getattr(i, n) for i in run.trace]) for n in names}
     trace["warmup"] = run.warmup
     return trace
+
+
+def schedule_of(run: Run[Draw]) -> dict[str, Any]:
+    """The moves of the chain proper: what warm-up left of them, with its steps."""
+    tuning = run.tuning
+    woven = tuning.interweave_every > 0
+    return {
+        "gradient_every": tuning.gradient_every,
+        "gradient_length": tuning.gradient.length,
+        "gradient_step": tuning.gradient.step,
+        **{
+            f"interweave_{kind}": step if woven else 0.0
+            for kind, step in zip(KINDS, tuning.interweave.steps, strict=True)
+        },
+        **in_words(tuning.trial),
+    }

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 Array = NDArray[np.float64]
 
@@ -52,8 +54,32 @@ def _variances(x: Array) -> tuple[float, float]:
 
 def r_hat(values: ArrayLike) -> float:
     """Split R-hat (Gelman and others, 2013): 1 where chains agree; NaN for a constant."""
-    within, total = _variances(split(values))
+    return _r_hat(split(values))
+
+
+def _r_hat(x: Array) -> float:
+    within, total = _variances(x)
     return float(np.sqrt(total / within)) if within > 0 else float("nan")
+
+
+def rank_normalised(x: Array) -> Array:
+    """Normal scores of the ranks among all values: heavy tails no longer matter."""
+    ranks = rankdata(x).reshape(x.shape)
+    return np.asarray(ndtri((ranks - 0.375) / (x.size + 0.25)))
+
+
+def rank_r_hat(values: ArrayLike) -> float:
+    """Rank-normalised split R-hat (Vehtari and others, 2021), of location and of spread.
+
+    The larger of the split R-hat of normal scores and that of the scores of distances from the
+    median. NaN for a constant; infinite for chains that are stuck at different values.
+    """
+    x = split(values)
+    folded = np.abs(x - np.median(x))
+    if (x == x[:, :1]).all():
+        return float("nan") if (x == x[0, 0]).all() else float("inf")
+    found = [_r_hat(rank_normalised(values)) for values in (x, folded)]
+    return max(value for value in found if not np.isnan(value))
 
 
 def effective_sample_size(values: ArrayLike) -> float:
@@ -62,7 +88,10 @@ def effective_sample_size(values: ArrayLike) -> float:
     Autocorrelations of the split chains, summed in pairs while the pairs are positive and forced
     to fall (Geyer's initial monotone sequence, 1992). NaN for a constant.
     """
-    x = split(values)
+    return _effective(split(values))
+
+
+def _effective(x: Array) -> float:
     m, n = x.shape
     within, total = _variances(x)
     if not within > 0:
@@ -74,6 +103,22 @@ def effective_sample_size(values: ArrayLike) -> float:
     pairs = np.minimum.accumulate(pairs[: negative[0]] if len(negative) else pairs)
     time = max(2.0 * float(pairs.sum()) - 1.0, 1.0 / np.log10(m * n))
     return m * n / time
+
+
+def bulk_effective(values: ArrayLike) -> float:
+    """Effective sample size of the normal scores (Vehtari and others, 2021): of the centre."""
+    x = split(values)
+    # Of chains that are all stuck nothing is known; scores of ranks would differ by rounding.
+    return float("nan") if (x == x[:, :1]).all() else _effective(rank_normalised(x))
+
+
+def tail_effective(values: ArrayLike, tail: float = 0.05) -> float:
+    """The lesser effective sample size of the two tail probabilities; NaN for a constant."""
+    x = split(values)
+    # A quantile that is the largest value has everything below it, and nothing to estimate.
+    found = [_effective((x <= q).astype(np.float64)) for q in np.quantile(x, [tail, 1.0 - tail])]
+    known = [value for value in found if not np.isnan(value)]
+    return min(known, default=float("nan"))
 
 
 class Agreement(NamedTuple):

@@ -25,12 +25,20 @@ def versions() -> dict[str, str]:
 
 
 def provenance(
-    rows: int, seconds: float, stopped_by: str, seed: int, device: str = "cpu"
+    rows: int,
+    seconds: float,
+    stopped_by: str,
+    seed: int,
+    device: str = "cpu",
+    settling: dict[str, Any] | None = None,
+    schedule: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Plain facts about a fit that just ended.
 
-    stopped_by is "plan" where all sweeps were made, else "time" or "interrupt". rows counts equal
-    rows once; device is where the statistic was summed.
+    stopped_by is "plan" where all sweeps were made, "settled" where chains that had settled needed
+    no more, else "time" or "interrupt". rows counts equal rows once; device is where the statistic
+    was summed; settling is what the last look at the chains found, schedule what moves warm-up left
+    to each chain, as plain data.
     """
     return {
         "rows": int(rows),
@@ -40,4 +48,6 @@ def provenance(
         "device": device,
         "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
+        "settling": settling,
+        "schedule": schedule,
     }

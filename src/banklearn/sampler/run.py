@@ -17,7 +17,7 @@ from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
-from banklearn.sampler.sweep import Info, Model, Tuning, adapt
+from banklearn.sampler.sweep import Info, Model, Tuning, adapt, freeze
 
 D = TypeVar("D")
 
@@ -29,18 +29,27 @@ SUBSAMPLES = tuple(2500 * 2**k for k in range(9))
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to run. stages: warm-up on growing subsamples, as (rows, sweeps)."""
+    """How long to run. stages: warm-up on growing subsamples, as (rows, sweeps).
+
+    With `pause`, a chain ends after so many draws, and may go on later up to n_draws.
+    """
 
     n_warmup: int
     n_draws: int
     thin: int = 1
     max_time: float | None = None
     stages: tuple[tuple[int, int], ...] = ()
+    pause: int | None = None
 
     @property
     def n_sweeps(self) -> int:
         """Sweeps in all."""
         return self.n_warmup + self.n_draws * self.thin
+
+    @property
+    def sampling(self) -> int:
+        """Sweeps of sampling after which a chain ends, or pauses."""
+        return self.thin * (self.n_draws if self.pause is None else self.pause)
 
 
 class Kernel(Protocol):
@@ -163,7 +172,7 @@ def run_chain(
         run.sweep += 1
         run.done += 1
         chain, info = kernel.step(chain, part, model, run.tuning, streams, run.sweep)
-        run.trace.append(replace(info, slope=None))
+        run.trace.append(replace(info, slope=None, gain=None))
         return info
 
     def report(info: Info) -> None:
@@ -206,11 +215,12 @@ def run_chain(
             bookmark.save(run, lambda: kernel.pack(chain), True)
             bookmark = None  # what follows only rounds off what is at hand
         run.warmup = len(run.trace)
+        run.tuning = freeze(run.tuning, engine, model, state)
         if chain is None or stages[-1][0] != engine.n_rows or late(WARMUP_SHARE) or run.cut:
             chain = kernel.init(engine, model, state, streams, run.sweep, chain and chain.beta)
         # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
         run.stage, run.done, run.sweep = len(stages), 0, max(run.sweep, plan.n_warmup)
-    while run.done < plan.n_draws * plan.thin:
+    while run.done < plan.sampling:
         if stop.is_set() or (run.done and late(1.0)):
             cut()
             break

@@ -42,6 +42,7 @@ from banklearn.sampler.frequencies import (
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.precision import Solved
+from banklearn.sampler.schedule import Gain, Trial, counted_costs, squared_distance
 
 Array = NDArray[np.float64]
 
@@ -74,6 +75,13 @@ class Tuning:
     interweave: InterweaveTuning = field(default_factory=InterweaveTuning)
     #: Whether a classifier's weights and lam are rescaled together.
     rescale: bool = True
+    #: Where warm-up finds out whether gradient moves pay: what it found.
+    trial: Trial | None = None
+
+    def gradients(self, sweep: int) -> bool:
+        """Whether this sweep makes a gradient move."""
+        due = self.gradient_every > 0 and sweep % self.gradient_every == 0
+        return due and (self.trial is None or sweep > self.trial.begin)
 
     def interweaves(self, sweep: int) -> bool:
         """Whether components walk in this sweep; not once warm-up has dropped all walks."""
@@ -117,6 +125,7 @@ class Info:
     lam: float
     trouble: bool
     jitter: int
+    gain: Gain | None = None
 
 
 def init(
@@ -228,7 +237,7 @@ def step(
 
     rng = streams.at(Purpose.PROPOSALS, sweep)
     offered = switch.offer(state, prior, tuning.moves, rng)
-    use_gradient = tuning.gradient_every > 0 and sweep % tuning.gradient_every == 0
+    use_gradient = tuning.gradients(sweep)
     working = likelihood.working(chain.beta, streams, sweep)
     use_interweave = tuning.interweaves(sweep)
     if (use_gradient or use_interweave) and not likelihood.fixed_weights:
@@ -250,12 +259,26 @@ def step(
 
     solved = precision.solve(gram, state.lam, likelihood, count, solutions)
     acceptance, slope = float("nan"), None
+    gain = None
     if use_gradient:
+        between, reached = state, solved.log_evidence
         target = gradient.Target(engine, likelihood, model.trend, state, working, count)
         rng = streams.at(Purpose.GRADIENT, sweep)
         state, gram, solved, acceptance, slope = gradient.update(
             state, gram, solved, target, tuning.gradient, rng
         )
+        if tuning.trial is not None and not tuning.trial.ended:
+            before = chain.solved.log_evidence
+            if not likelihood.fixed_weights:  # row weights are others than in the sweep before
+                old = ext.select(np.arange(h + 2 * M))
+                before = precision.solve(old, state.lam, likelihood, count).log_evidence
+            gain = Gain(
+                climbed=(reached - before, solved.log_evidence - reached),
+                moved=(
+                    squared_distance(chain.state, between.W),
+                    squared_distance(between, state.W),
+                ),
+            )
     woven = np.full(len(interweave.KINDS), np.nan)
     if use_interweave:
 
@@ -298,6 +321,7 @@ def step(
         lam=state.lam,
         trouble=trouble,
         jitter=count.times,
+        gain=gain,
     )
     return Chain(state, gram, solved, beta), info
 
@@ -316,10 +340,26 @@ def adapt(tuning: Tuning, info: Info, sweep: int) -> Tuning:
     lam_step = float(np.clip(tuning.lam_step * np.exp(change), 1e-3, 5.0))
     tuned = tuning.gradient
     if info.slope is not None:
-        times = sweep // max(tuning.gradient_every, 1)
+        begun = 0 if tuning.trial is None else tuning.trial.begin
+        times = (sweep - begun) // max(tuning.gradient_every, 1)
         tuned = gradient.adapt(tuned, info.gradient_acceptance, info.slope, times)
     woven = interweave.adapt(tuning.interweave, info.interweave_acceptance, sweep)
-    return replace(tuning, lam_step=lam_step, gradient=tuned, interweave=woven)
+    trial = tuning.trial
+    if trial is not None and info.gain is not None:
+        trial = trial.add(info.gain, sweep)
+    return replace(tuning, lam_step=lam_step, gradient=tuned, interweave=woven, trial=trial)
+
+
+def freeze(tuning: Tuning, engine: Engine, model: Model, state: State) -> Tuning:
+    """The end of warm-up: whether gradient moves stay, where that was tried."""
+    trial = tuning.trial
+    if trial is None or trial.ended:
+        return tuning
+    likelihood, length = model.likelihood, tuning.gradient.length
+    costs = counted_costs(
+        engine.n_rows, state.M, length, likelihood.tasks, likelihood.fixed_weights
+    )
+    return replace(tuning, gradient_every=trial.choose(costs), trial=replace(trial, ended=True))
 
 
 def mean_of(flags: NDArray[np.bool_]) -> float:

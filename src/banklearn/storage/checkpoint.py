@@ -111,6 +111,10 @@ class Shelf:
         """The bookmark of one chain."""
         return Bookmark(self, number)
 
+    def turn_page(self) -> None:
+        """Chains that have ended go on from there when they run again."""
+        self.known.update(self.memory.runs)
+
     def write(self, chain: int, run: Run[Draw]) -> None:
         """Write the file of one chain; a disk that does not take it is reported once."""
         assert self.folder is not None
