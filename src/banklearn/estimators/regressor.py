@@ -44,7 +44,7 @@ class BankRegressor(RegressorMixin, BankBase):
     ----------
     n_frequencies : int, default=384
         Random frequencies M; the model has 2M features.
-    n_chains : int, default=2
+    n_chains : int, default=4
         Independent chains; predictions average over all of them.
     n_warmup, n_draws, thin : int
         Sweeps of warm-up per chain, draws kept per chain, and sweeps per kept draw. With
