@@ -23,6 +23,7 @@ X = RNG.standard_normal((40, 2))
 Y = X[:, 0] + 0.5 * RNG.standard_normal(40)
 SMALL = {
     "n_frequencies": 3,
+    "n_chains": 2,
     "n_warmup": 6,
     "n_draws": "auto",
     "thin": 1,
