@@ -199,3 +199,26 @@ def test_steps_are_halved_where_the_curvature_misleads(offset):
     b, _ = mode(columns, np.full(8, offset), y, lam)
     assert newton_decrement(columns, b, np.full(8, offset), y, lam) < 1e-6
     assert -60.0 < b[0] + offset < -1.0
+
+
+def test_newton_does_not_look_for_gains_below_rounding(monkeypatch):
+    # Sums over many rows round more than the last steps gain; steps were halved in vain there.
+    calls = []
+    one_pass = _compiled.logistic_pair
+
+    def counted(*arguments):
+        calls.append(1)
+        return one_pass(*arguments)
+
+    monkeypatch.setattr(_compiled, "logistic_pair", counted)
+    most = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n = 200_000
+        angle, offset = rng.uniform(0, 6, n), 3 * rng.standard_normal(n)
+        y = (rng.random(n) < 1 / (1 + np.exp(-offset))).astype(float)
+        columns = 0.05 * np.cos(angle), 0.05 * np.sin(angle)
+        calls.clear()
+        _compiled.laplace_pair.py_func(*columns, offset, y, np.ones(n), 1e-3)
+        most = max(most, len(calls))
+    assert most <= 8

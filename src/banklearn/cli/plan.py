@@ -17,8 +17,8 @@ def plan(
     ] = 0,
     threads: Annotated[int, typer.Option(min=1, help="Threads per worker.")] = 1,
     classes: Annotated[int, typer.Option(min=0, help="Classes; 0 means regression.")] = 0,
-    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 2,
-    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps on all rows, per chain.")] = 250,
+    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 4,
+    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps on all rows, per chain.")] = 220,
     seconds: Annotated[float, typer.Option(min=0.5, help="Time for the calibration.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -151,14 +151,16 @@ def laplace_pair(c, s, offset, y, weight, lam):  # type: ignore[no-untyped-def]
         d0 = (d * g0 - h01 * g1) / det
         d1 = (a * g1 - h01 * g0) / det
         decrement = g0 * d0 + g1 * d1
-        if decrement < 1e-10:
+        # A sum over many rows rounds: gains below that cannot be seen, and are not looked for.
+        rounding = 1e-13 * abs(value)
+        if decrement < 1e-10 + 10.0 * rounding:
             break
         size = 1.0
         while True:
             n0, n1 = b0 + size * d0, b1 + size * d1
             new, m0, m1, k00, k01, k11 = logistic_pair(c, s, offset, y, weight, n0, n1)
             new -= 0.5 * lam * (n0 * n0 + n1 * n1)
-            if new >= value or size < 1e-8:
+            if new >= value - rounding or size < 1e-8:
                 break
             size *= 0.5
         b0, b1, value = n0, n1, new
