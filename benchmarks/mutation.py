@@ -77,6 +77,9 @@ TESTS = {
         "tests/sampler/test_joint_move.py",
         "tests/sampler/test_classification_sweep.py",
     ),
+    "sampler/ascent.py": ("tests/estimators/test_polish.py",),
+    "sampler/pilots.py": ("tests/sampler/test_pilots.py",),
+    "sampler/schedule.py": ("tests/sampler/test_schedule.py",),
     "sampler/precision.py": ("tests/sampler/test_conditionals.py", "tests/sampler/test_sweep.py"),
     "sampler/rescale.py": (
         "tests/sampler/test_rescale.py",

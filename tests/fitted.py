@@ -15,7 +15,14 @@ class Fitted(NamedTuple):
 
 
 def small(**options: Any) -> BankRegressor:
-    settings = {"n_warmup": 12, "n_draws": 6, "thin": 2, "random_state": 0, **options}
+    settings = {
+        "n_chains": 2,
+        "n_warmup": 12,
+        "n_draws": 6,
+        "thin": 2,
+        "random_state": 0,
+        **options,
+    }
     return BankRegressor(16, **settings)
 
 

@@ -60,5 +60,5 @@ def test_the_page_on_checkpoints_runs(repository: Path, tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for block in blocks:
         exec(block, names)
-    assert len(names["model"].draws_) == 40
+    assert len(names["model"].draws_) == 80
     assert len(list((tmp_path / "diabetes-fit").iterdir())) == 2

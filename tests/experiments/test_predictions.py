@@ -20,7 +20,14 @@ from banklearn.experiments.scores import (
     regression_scores,
 )
 
-SMALL = {"n_frequencies": 16, "n_warmup": 5, "n_draws": 6, "thin": 1, "random_state": 0}
+SMALL = {
+    "n_frequencies": 16,
+    "n_chains": 2,
+    "n_warmup": 5,
+    "n_draws": 6,
+    "thin": 1,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def test_the_threshold_decides_and_classifiers_answer_too():
 
 
 def test_agreement_is_that_of_the_function_at_each_row():
-    model = BankRegressor(8, n_warmup=20, n_draws=10, thin=1, random_state=0)
+    model = BankRegressor(8, n_chains=2, n_warmup=20, n_draws=10, thin=1, random_state=0)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 2))
     model.fit(X, X[:, 0] + 0.1 * rng.standard_normal(80))

@@ -204,7 +204,8 @@ def test_a_chain_that_never_sampled_is_left_out():
     for run in runs:
         run.draws, run.trace = run.draws * 4, run.trace + run.trace[run.warmup :] * 3
     alone = look(runs[:1], model.thin, probes_of(model, X), model.trend_)
-    runs[1].warmup = len(runs[1].trace)
+    for run in runs[1:]:
+        run.warmup = len(run.trace)
     assert look(runs, model.thin, probes_of(model, X), model.trend_) == alone
 
 

@@ -41,7 +41,7 @@ def test_a_fast_function_wants_a_faster_start(case):
     _, slow = pilots(lambda X: np.sin(0.5 * X[:, 0]), seed=case).climb(START)
     _, fast = pilots(lambda X: np.sin(5 * X[:, 0]), seed=case).climb(START)
     assert fast.scale >= 2 * START.scale
-    assert slow.scale < fast.scale
+    assert slow.scale <= fast.scale
 
 
 def test_the_climb_ends_where_the_next_scale_gets_less_far():

@@ -24,6 +24,7 @@ Y = np.sin(2 * X[:, 0]) + 0.1 * RNG.standard_normal(60)
 WORDS = np.array(["a", "b", "c"])[(Y > -0.3).astype(int) + (Y > 0.4)]
 SMALL = {
     "n_frequencies": 5,
+    "n_chains": 2,
     "n_warmup": 4,
     "n_draws": 3,
     "thin": 2,

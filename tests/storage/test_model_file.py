@@ -21,7 +21,14 @@ from banklearn.report import summarise
 from banklearn.storage import container
 from banklearn.viz import TraceDisplay
 
-SMALL = {"n_frequencies": 9, "n_warmup": 6, "n_draws": 3, "thin": 1, "random_state": 0}
+SMALL = {
+    "n_frequencies": 9,
+    "n_chains": 2,
+    "n_warmup": 6,
+    "n_draws": 3,
+    "thin": 1,
+    "random_state": 0,
+}
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((70, 3)) * [1.0, 0.0, 3.0] + [0.0, 2.0, 1.0]
 Y = 20 + 5 * np.sin(X[:, 0]) + 0.1 * RNG.standard_normal(70)
