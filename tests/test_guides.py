@@ -61,4 +61,4 @@ def test_the_page_on_checkpoints_runs(repository: Path, tmp_path, monkeypatch):
     for block in blocks:
         exec(block, names)
     assert len(names["model"].draws_) == 80
-    assert len(list((tmp_path / "diabetes-fit").iterdir())) == 2
+    assert len(list((tmp_path / "diabetes-fit").iterdir())) == 4
