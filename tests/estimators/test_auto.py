@@ -225,7 +225,9 @@ class Rounds:
 
     def run(self, draws):
         self.asked.append(draws)
-        return [Run([], cut="time" if draws == self.cut_at else "")] * 2, False
+        made = draws - 1 if draws == self.cut_at else draws
+        # A warm-up that time cut short says nothing of the draws that came after it.
+        return [Run([None] * draws), Run([None] * made, cut="time")], False
 
     def look(self, runs, draws):
         self.seen.append(draws)

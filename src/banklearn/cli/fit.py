@@ -38,8 +38,8 @@ def fit(
         typer.Option(min=0.0, max=0.9, help="Share of the rows kept out of the fit, for scores."),
     ] = 0.2,
     frequencies: Annotated[int, typer.Option(min=1, help="Frequencies of the model.")] = 384,
-    chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 2,
-    warmup: Annotated[int, typer.Option(min=0, help="Sweeps of warm-up in each chain.")] = 300,
+    chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 4,
+    warmup: Annotated[int, typer.Option(min=0, help="Sweeps of warm-up in each chain.")] = 200,
     draws: Annotated[
         str, typer.Option(help="Draws kept of each chain; auto: until the chains have settled.")
     ] = "50",

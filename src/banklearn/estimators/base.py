@@ -49,7 +49,7 @@ from banklearn.posterior.scaling import KINDS, ScaledRows
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.job import Job
 from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chains
-from banklearn.sampler.start import scaling_rows, start_rows, starting_state
+from banklearn.sampler.start import pilot_rows, scaling_rows, start_rows, starting_state
 from banklearn.sampler.sweep import Model
 
 if TYPE_CHECKING:
@@ -234,6 +234,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             Moments.of(X, weight),
             (X if len(sample) == len(X) else X[sample], part_of(weight, sample)),
             (X[first], target, part_of(weight, first)),
+            np.searchsorted(first, pilot_rows(keys, first, streams)),
             streams,
         )
         # A sweep is so much work that scaling a block again each time is nothing beside it, but a
@@ -256,7 +257,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
 
     def _model(self, likelihood: Likelihood) -> Model:
         d = int(self.input_scaling_.used.sum())
-        self.prior_ = self._prior(d, self.starting_point_.scale)
+        self.prior_ = self._prior(d, self._start.scale)
         return Model(self.prior_, likelihood, self.trend_)
 
     @with_callbacks
@@ -281,7 +282,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         looks = settling.LOOKS if self.n_draws == "auto" else (int(self.n_draws),)
         plan = Plan(self.n_warmup, looks[-1], self.thin, None, stages)
         tuning = tuning_of(self)
-        start = self.starting_point_
+        start = self._start
         shelf = self._resumption.shelf(self, engine, seed)
         watched_value = "log evidence" if model.likelihood.fixed_weights else "log lik."
         with (

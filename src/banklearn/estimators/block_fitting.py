@@ -12,7 +12,7 @@ from banklearn.estimators.starting import part_of
 from banklearn.likelihoods.base import Likelihood
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import sweep as collapsed
-from banklearn.sampler.start import scaling_rows, start_rows
+from banklearn.sampler.start import pilot_rows, scaling_rows, start_rows
 from banklearn.sources.survey import SummariseTarget, Survey
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def fit_blocks(
     seed = estimator._resumption.seed(estimator.random_state)
     streams = Streams(seed)
     sample, first = scaling_rows(found.keys, streams), start_rows(found.keys, streams)
+    few = np.searchsorted(first, pilot_rows(found.keys, first, streams))
     rows = np.union1d(sample, first)
     X, labels, weight = data.rows(rows)
     y, weight = prepare.target(labels, weight)
@@ -55,6 +56,7 @@ def fit_blocks(
         found.inputs,
         (X[sample], part_of(weight, sample)),
         (X[first], target, part_of(weight, first)),
+        few,
         streams,
     )
     del X

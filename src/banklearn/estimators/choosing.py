@@ -14,7 +14,6 @@ from banklearn.estimators.starting import Choice, choose, chosen_before, part_of
 from banklearn.model.features import Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.moments import Moments
-from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.scaling import InputScaling
@@ -49,12 +48,14 @@ class Chooses:
     switch_probability: float
     _begun: float
     _resumption: Resumption
+    _start: StartingPoint
 
     #: Mean and deviation of log lam a priori.
     _lam_law = (0.0, 5.0)
 
-    def _prior(self, d: int, scale: float) -> Prior:
+    def _prior(self, d: int, scale: float, lam_law: tuple[float, float] | None = None) -> Prior:
         """The prior for d varying inputs when frequencies start at a spectral scale."""
+        mean, sd = lam_law or self._lam_law
         return Prior(
             mu0=np.zeros(d),
             kappa0=self.kappa0,
@@ -63,8 +64,8 @@ class Chooses:
             psi_shape=self.scale_shape,
             alpha_shape=self.alpha_shape,
             alpha_rate=self.alpha_rate,
-            lam_log_mean=self._lam_law[0],
-            lam_log_sd=self._lam_law[1],
+            lam_log_mean=mean,
+            lam_log_sd=sd,
             a0=self.a0,
             b0=self.b0,
         )
@@ -74,9 +75,14 @@ class Chooses:
         moments: Moments,
         sample: tuple[Array, Array | None],
         start: tuple[Array, Array, Array | None],
+        few: NDArray[np.intp],
         streams: Streams,
     ) -> None:
-        """Input scaling, trend and spectral scale; see :func:`.starting.choose`."""
+        """Input scaling, trend and spectral scale; see :func:`.starting.choose`.
+
+        few are the places, among the rows of start, of those that pilots look at. The fixed kernel
+        of highest evidence is kept as starting_point_; chains start at _start.
+        """
         varying = max(int((moments.high > moments.low).sum()), 1)
         if self.nu0 is not None and self.nu0 <= varying - 1:
             raise ValueError(
@@ -87,20 +93,21 @@ class Chooses:
         self.starting_point_: StartingPoint
         stored = self._resumption.start()
         if stored is not None:
-            choice = chosen_before(stored, moments, sample)
+            choice, self._start = chosen_before(stored, moments, sample)
         else:
-            choice = self._choose_afresh(moments, sample, start, streams)
+            choice, self._start = self._choose_afresh(moments, sample, start, few, streams)
         self.input_scaling_, self.trend_, self.starting_point_ = choice
         rng = streams.at(Purpose.START, block=5)
-        self._probes = Probes.among(self.input_scaling_(start[0]), choice[2].scale, rng)
+        self._probes = Probes.among(self.input_scaling_(start[0]), self._start.scale, rng)
 
     def _choose_afresh(
         self,
         moments: Moments,
         sample: tuple[Array, Array | None],
         start: tuple[Array, Array, Array | None],
+        few: NDArray[np.intp],
         streams: Streams,
-    ) -> Choice:
+    ) -> tuple[Choice, StartingPoint]:
         choices = choose(
             moments,
             sample,
@@ -117,36 +124,47 @@ class Chooses:
         )
         sweeps = pilots.pilot_sweeps(self.n_warmup)
         if self.spectral_scale != "auto" or not sweeps:
-            return choices[0]
-        return self._after_pilots(choices, start, sweeps, streams)
+            return choices[0], choices[0][2]
+        return self._after_pilots(choices, start, few, sweeps, streams)
 
     def _after_pilots(
         self,
         choices: list[Choice],
         start: tuple[Array, Array, Array | None],
+        few: NDArray[np.intp],
         sweeps: int,
         streams: Streams,
-    ) -> Choice:
-        """The choice, at the spectral scale, from which short chains climb highest."""
+    ) -> tuple[Choice, StartingPoint]:
+        """The choice from which short chains get highest, and where from there on they do.
+
+        Each choice sends one pilot before any sends a second; if time ends that, evidence of fixed
+        kernels has the last word.
+        """
         X, y, weight = start
-        rows = RowKeys.of(X, None).choose(pilots.ROWS, streams.at(Purpose.START, block=4))
         end = None if self.max_time is None else self._begun + PILOT_SHARE * self.max_time
-        found = []
-        for scaling, trend, point in choices:
-            Xs = scaling(X[rows])
-            sent = pilots.Pilots(
+
+        def sent_with(scaling: InputScaling, trend: Trend) -> pilots.Pilots:
+            Xs = scaling(X[few])
+            return pilots.Pilots(
                 Xs,
-                y[rows],
-                part_of(weight, rows),
+                y[few],
+                part_of(weight, few),
                 trend,
                 self.n_frequencies,
-                partial(self._prior, Xs.shape[1]),
+                partial(self._prior, Xs.shape[1], lam_law=Chooses._lam_law),
                 Moves(jump=self.jump_probability, switch=self.switch_probability),
                 sweeps,
                 streams,
                 lambda: end is not None and time.monotonic() > end,
             )
-            with limited_to(1):  # small problems, and the same bits on any number of cores
-                height, faster = sent.climb(point)
-            found.append((height, (scaling, trend, faster)))
-        return max(found, key=lambda pair: pair[0])[1]
+
+        with limited_to(1):  # small problems, and the same bits on any number of cores
+            sent = [sent_with(scaling, trend) for scaling, trend, _ in choices]
+            first = [
+                pilot.height(point.scale)
+                for pilot, (_, _, point) in zip(sent, choices, strict=True)
+            ]
+            if not all(np.isfinite(height) for height, _ in first):
+                return choices[0], choices[0][2]
+            best = max(range(len(first)), key=lambda i: first[i][0])
+            return choices[best], sent[best].climb(*first[best])[1]

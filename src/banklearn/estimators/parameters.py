@@ -19,10 +19,10 @@ def whole(name: str, value: Any, least: int) -> None:
 
 def whole_or_auto(name: str, value: Any, least: int) -> None:
     """A whole number of at least `least`, or "auto"."""
-    if isinstance(value, str):
-        one_of(name, value, ("auto",))
-    else:
+    if not isinstance(value, str):
         whole(name, value, least)
+    elif value != "auto":
+        raise ValueError(f"{name} must be a whole number or 'auto', but is {value!r}.")
 
 
 def positive(name: str, value: Any, none: bool = False) -> None:

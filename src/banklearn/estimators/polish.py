@@ -55,7 +55,8 @@ def polish(estimator: E, X: Any, y: Any, sample_weight: Any = None, *, max_iter:
     ----------
     estimator : fitted BankRegressor or BankClassifier; it is left as it is.
     X, y, sample_weight : the training rows, as arrays in memory.
-    max_iter : steps of L-BFGS, each about as dear as a sweep and a half.
+    max_iter : steps of L-BFGS, rounded up to a multiple of three; one is about as dear as a sweep
+        and a half.
     """
     if not isinstance(estimator, BankRegressor | BankClassifier):
         raise TypeError(
@@ -111,7 +112,7 @@ def _state(draw: Draw, model: Model) -> State:
     """A state with the draw's components, each frequency in the likeliest of them."""
     log_p = np.stack(
         [
-            np.log(pi) + niw.log_normal(draw.W, mu, Sigma)
+            np.log(np.maximum(pi, 1e-300)) + niw.log_normal(draw.W, mu, Sigma)
             for pi, mu, Sigma in zip(draw.pi, draw.mu, draw.Sigma, strict=True)
         ]
     )

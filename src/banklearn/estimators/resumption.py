@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from banklearn._version import __version__
 from banklearn.estimators.files import plain_parameters
+from banklearn.sampler.start import StartingPoint
 from banklearn.storage.checkpoint import Identity, Memory, Shelf, read_identity, stored_chains
 from banklearn.storage.fingerprint import Fingerprint, units_fingerprint
 
@@ -95,7 +96,8 @@ def identify(estimator: BankBase, engine: Any, seed: int) -> Identity:
         "start": {
             "kind": scaling.kind,
             "trend": estimator.trend_,
-            **asdict(estimator.starting_point_),
+            "fixed": _plain(estimator.starting_point_),
+            "start": _plain(estimator._start),
         },
     }
     return Identity(
@@ -105,3 +107,7 @@ def identify(estimator: BankBase, engine: Any, seed: int) -> Identity:
         parameters={n: v for n, v in parameters.items() if n not in FREE},
         data=data,
     )
+
+
+def _plain(point: StartingPoint) -> dict[str, float]:
+    return {name: float(value) for name, value in asdict(point).items()}

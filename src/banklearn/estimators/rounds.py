@@ -31,7 +31,7 @@ def in_rounds(
     runs: Runs[D] = ()
     for draws in looks:
         runs, interrupted = run_round(draws)
-        if interrupted or any(run.cut for run in runs):
+        if interrupted or any(len(run.draws) < draws for run in runs):
             return runs, interrupted, look(runs, None)
         try:
             found = look(runs, draws)

@@ -68,10 +68,12 @@ def choose(
 
 def chosen_before(
     stored: Mapping[str, Any], moments: Moments, sample: tuple[Array, Array | None]
-) -> Choice:
-    """The choice that a stored fit made."""
-    point = StartingPoint(stored["scale"], stored["lam"], stored["log_evidence"])
-    return fit_scaling(*sample, stored["kind"], moments), stored["trend"], point
+) -> tuple[Choice, StartingPoint]:
+    """The choice that a stored fit made, and where its chains started."""
+    scaling = fit_scaling(*sample, stored["kind"], moments)
+    return (scaling, stored["trend"], StartingPoint(**stored["fixed"])), StartingPoint(
+        **stored["start"]
+    )
 
 
 def evidence(choice: Choice) -> float:

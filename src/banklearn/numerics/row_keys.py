@@ -57,6 +57,14 @@ class RowKeys:
             return np.sort(rng.choice(self.n_rows, count, replace=False))
         return np.sort(self._in_order[rng.choice(len(self._in_order), count, replace=False)])
 
+    def choose_among(self, places: Places, count: int, rng: np.random.Generator) -> Places:
+        """So many of the given places, drawn without replacement, in increasing order."""
+        if count >= len(places):
+            return np.sort(places)
+        known = self._in_order[np.isin(self._in_order, places)]
+        ordered = known if len(known) == len(places) else np.sort(places)
+        return np.sort(ordered[rng.choice(len(ordered), count, replace=False)])
+
     @cached_property
     def _in_order(self) -> Places:
         keys, places = _joined(self.pieces)

@@ -79,7 +79,7 @@ def rank_r_hat(values: ArrayLike) -> float:
     if (x == x[:, :1]).all():
         return float("nan") if (x == x[0, 0]).all() else float("inf")
     found = [_r_hat(rank_normalised(values)) for values in (x, folded)]
-    return max(value for value in found if not np.isnan(value))
+    return max((value for value in found if not np.isnan(value)), default=float("nan"))
 
 
 def effective_sample_size(values: ArrayLike) -> float:

@@ -26,13 +26,17 @@ from banklearn.sampler.start import FASTEST, StartingPoint, best_lam, starting_s
 from banklearn.sampler.sweep import Chain, Model, Tuning
 
 Array = NDArray[np.float64]
+#: Log evidence at a pilot's end, and the start that it had.
+Height = tuple[float, StartingPoint]
 
-#: Rows that a pilot looks at, and its sweeps.
-ROWS, SWEEPS = 2000, 16
+#: Sweeps of a pilot.
+SWEEPS = 16
 #: With fewer sweeps pilots say nothing.
 FEWEST = 8
-#: Sweeps of warm-up for one sweep of a pilot: all pilots together stay a part of the warm-up.
+#: Sweeps of warm-up for one sweep of a pilot.
 SHARE = 10
+#: Log evidence by which a faster start must get higher: less is chance.
+MARGIN = 2.0
 #: Their streams are those of a chain that no fit runs.
 CHAIN = 2**40
 
@@ -91,20 +95,23 @@ class Pilots:
             values.append(info.log_evidence)
         return float(np.mean(values[-max(1, self.sweeps // 4) :]))
 
-    def height(self, scale: float) -> tuple[float, StartingPoint]:
+    def height(self, scale: float) -> Height:
         """How far a pilot gets from a scale, and the start that it had."""
+        if self.late():
+            return -np.inf, StartingPoint(scale, 1.0, -np.inf)
         point, chain = self.at(scale)
         return self.reached(chain, self.prior_at(scale)), point
 
-    def climb(self, start: StartingPoint) -> tuple[float, StartingPoint]:
-        """The start from which pilots get highest, its scale doubled as long as that helps."""
-        best = self.height(start.scale)
-        while 2.0 * best[1].scale <= FASTEST:
+    def climb(self, height: float, start: StartingPoint) -> Height:
+        """From a pilot's height on, the scale doubled as long as that gains MARGIN."""
+        best = height, start
+        fastest = FASTEST / np.sqrt(self.X.shape[1])
+        while 2.0 * best[1].scale <= fastest:
             faster = self.height(2.0 * best[1].scale)
-            if faster[0] <= best[0]:
+            if faster[0] <= best[0] + MARGIN:
                 break
             best = faster
-        return best if np.isfinite(best[0]) else (best[0], start)
+        return best
 
     @cached_property
     def _engine(self) -> MemoryEngine:

@@ -28,7 +28,7 @@ LAMS = tuple(10.0**k for k in np.arange(-7, 3.5, 0.5))
 
 @dataclass(frozen=True)
 class StartingPoint:
-    """The best fixed kernel of a grid: frequencies N(0, scale^2 I), its lam and log evidence."""
+    """A fixed kernel: frequencies N(0, scale^2 I), the best lam of a grid, the log evidence."""
 
     scale: float
     lam: float
@@ -58,6 +58,13 @@ def best_lam(G: Array, r: Array, tt: float, n: float, a0: float, b0: float) -> t
 def start_rows(rows: RowKeys, streams: Streams, most: int = 4000) -> NDArray[np.intp]:
     """Rows on which the starting point is chosen."""
     return rows.choose(most, streams.at(Purpose.START, block=2))
+
+
+def pilot_rows(
+    rows: RowKeys, first: NDArray[np.intp], streams: Streams, most: int = 2000
+) -> NDArray[np.intp]:
+    """Of the rows on which the starting point is chosen, those that pilots look at."""
+    return rows.choose_among(first, most, streams.at(Purpose.START, block=4))
 
 
 def scaling_rows(rows: RowKeys, streams: Streams, most: int = 100_000) -> NDArray[np.intp]:
