@@ -51,7 +51,8 @@ class BankRegressor(RegressorMixin, BankBase):
         n_draws="auto" the chains run until they have settled: 50 to 400 draws
         (:mod:`banklearn.posterior.settling`).
     max_time : float or None
-        Seconds after which the fit ends with the draws it has (warm-up ends at 60 %).
+        Seconds after which the fit ends with the draws it has (choosing the start
+        may take a fifth of it, warm-up 60 % of what is left then).
     trend : {"auto", "linear", "constant", "none"}
         Columns that are always there beside the random features; "auto" lets the evidence choose.
     input_scaling : {"auto", "standard", "arcsinh", "quantile", "none"}
