@@ -136,7 +136,7 @@ def test_inspect_says_what_the_file_holds(flats):
     assert "one-hot" in printed
     found = json.loads(bank("inspect", folder / "flats.bank", "--json").stdout)
     assert found["estimator"] == "BankRegressor"
-    assert [chain["draws"] for chain in found["chains"]] == [4, 4]
+    assert [chain["draws"] for chain in found["chains"]] == [4, 4, 4, 4]
     assert found["plan"]["target"]["name"] == "price"
 
 
