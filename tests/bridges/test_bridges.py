@@ -204,7 +204,7 @@ def test_arviz_summarises_the_draws(name):
     assert posterior["kernel"].dims == ("chain", "draw", "input")
     used = np.flatnonzero(model.input_scaling_.used)
     assert posterior["input"].values.tolist() == [f"x{i}" for i in used]
-    lam = np.array([[d.lam for d in model.draws_ if d.chain == c] for c in (0, 1)])
+    lam = np.array([[d.lam for d in model.draws_ if d.chain == c] for c in range(model.n_chains)])
     np.testing.assert_array_equal(posterior["lam"].values, lam)
     if name == "standard":
         scale = model.target_scaling_.scale
