@@ -136,6 +136,7 @@ def fit(
     """A fit of the demo's size; should time run out, it says so by itself."""
     model = BankRegressor(
         n_frequencies or size.n_frequencies,
+        n_chains=2,  # enough to show that they agree, in a minute
         n_warmup=size.n_warmup,
         n_draws=size.n_draws,
         max_time=size.max_time,
