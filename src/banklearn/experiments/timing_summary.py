@@ -113,6 +113,10 @@ def timing_figure(records: Sequence[Record]) -> Any:
                 )  # fmt: skip
         ax.set_xscale("log")
         ax.set_yscale("log")
+        if axis == "M":  # less than two decades: labels of minor ticks would overlap
+            sizes = sorted({r["M"] for r in records if r["axis"] == "M"})
+            ax.set_xticks(sizes, [str(M) for M in sizes])
+            ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         ax.set_xlabel({"N": "rows N", "M": "frequencies M"}[axis])
         ax.set_ylabel(field)
         tidy(ax)
