@@ -4,15 +4,32 @@
 
 Each error of ``planted.py`` is put into a copy of the tree, where its tests run until the first
 failure. An error that no test sees, or that no longer fits the code, fails the run.
+
+Every outcome is added to a record beside the table; the same command goes on from there, as long as
+the package and its tests are the same. With --seconds nothing begins after that time. --part 1/2
+takes the first of two halves: put their records one after the other, and the command without --part
+makes the table of both.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
 from planted import MUTANTS, Mutant
-from planting import ROOT, Job, Result, run_jobs
+from planting import (
+    ROOT,
+    SECONDS,
+    Job,
+    Result,
+    add_to_record,
+    digest,
+    part_of,
+    processor_minutes,
+    read_record,
+    run_jobs,
+)
 
 
 def patched(source: str, mutant: Mutant) -> str:
@@ -47,6 +64,27 @@ def table(results: list[Result], before: str = "") -> str:
     )
 
 
+def run_all(jobs: list[Job], options: argparse.Namespace, deadline: float) -> list[Result]:
+    """Outcomes of the record, and of what it lacks; those that time left out are missing."""
+    record = options.out.with_suffix(".jsonl") if options.out else None
+    known = read_record(record)
+    names = {job: digest(job) for job in jobs}
+    results, todo = [], []
+    for job, name in names.items():
+        if (row := known.get(name)) is None:
+            todo.append(job)
+        else:
+            results.append(Result(job, row["caught_by"], row["seconds"]))
+    for result in run_jobs(todo, options.jobs, options.each, deadline) if todo else ():
+        results.append(result)
+        job, caught_by, seconds = result
+        row = {"name": names[job], "label": job.label, "caught_by": caught_by}
+        add_to_record(record, row | {"seconds": round(seconds, 1)})
+        told = caught_by or ("SURVIVED" if job.file else "passed")
+        print(f"{seconds:6.1f} s  {job.label}: {told}", flush=True)
+    return results
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=1, help="copies at work at the same time")
@@ -54,27 +92,33 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--trusted", action="store_true", help="the tests are known to pass without an error"
     )
-    parser.add_argument("--out", type=Path, help="where the table goes")
+    parser.add_argument("--seconds", type=float, default=0.0, help="begin none after; 0: no end")
+    parser.add_argument("--each", type=int, default=SECONDS, help="of processor time for one error")
+    parser.add_argument("--part", type=part_of, default=(1, 1), help="such as 1/2")
+    parser.add_argument("--out", type=Path, help="where the table goes; the record goes beside it")
     options = parser.parse_args(arguments)
+    deadline = time.monotonic() + (options.seconds or float("inf"))
     chosen = [m for m in MUTANTS if any(word in m.name for word in options.only or [""])]
     jobs = [job_of(mutant) for mutant in chosen]
+    sound = dict.fromkeys(test for job in jobs for test in job.tests)
     if not options.trusted:
-        tests = dict.fromkeys(test for job in jobs for test in job.tests)
-        for result in run_jobs([Job("as it is", (test,)) for test in tests], options.jobs):
-            if result.caught_by:
-                raise SystemExit(f"{result.caught_by} fails without any error planted.")
-    results = []
-    for result in run_jobs(jobs, options.jobs):
-        results.append(result)
-        caught = result.caught_by or "SURVIVED"
-        print(f"{result.seconds:6.1f} s  {result.job.label}: {caught}", flush=True)
+        jobs = [*(Job(f"as it is: {test}", (test,)) for test in sound), *jobs]
+    part, parts = options.part
+    jobs = jobs[part - 1 :: parts]
+    results = run_all(jobs, options, deadline)
     results.sort(key=lambda result: jobs.index(result.job))
-    survived = [result for result in results if not result.caught_by]
-    print(f"{len(results) - len(survived)} of {len(results)} caught")
+    failing = [r.caught_by for r in results if r.caught_by and not r.job.file]
+    planted = [result for result in results if result.job.file]
+    survived = [result for result in planted if not result.caught_by]
+    print(f"{len(planted) - len(survived)} of {len(planted)} caught", end="; ")
+    print(f"{processor_minutes():.1f} processor minutes; {len(jobs) - len(results)} not run")
+    for name in failing:
+        print(f"{name} fails without any error planted.")
     if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
         before = options.out.read_text(encoding="utf-8") if options.out.exists() else ""
-        options.out.write_text(table(results, before), encoding="utf-8")
-    return 1 if survived else 0
+        options.out.write_text(table(planted, before), encoding="utf-8")
+    return 1 if survived or failing or len(results) < len(jobs) else 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@
 Cosmic Ray's operators are applied at every place they fit, one change at a time, one of the
 possible replacements drawn per place; a random sample of these runs in copies of the tree. Without
 --plan or --run both steps follow each other. Each outcome is added to --record, from which the same
-command goes on. Changes that change nothing are judged one by one, with the reason, in
+command goes on; machines that share a plan (--part 1/2) put their records one after the other.
+Changes that change nothing are judged one by one, with the reason, in
 `equivalent.toml` beside this script; they are reported apart and count neither way.
 """
 
@@ -23,7 +24,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from planting import ROOT, SECONDS, Job, run_jobs
+from planting import (
+    ROOT,
+    SECONDS,
+    Job,
+    add_to_record,
+    part_of,
+    processor_minutes,
+    read_record,
+    run_jobs,
+)
 
 PACKAGE = ROOT / "src" / "banklearn"
 LAYERS = ("model", "sampler")
@@ -164,18 +174,6 @@ def name_of(item: dict[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read_record(path: Path) -> dict[str, dict[str, Any]]:
-    """Outcomes by name; the last one counts, and one that was cut is left out."""
-    found = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        found[row["name"]] = row
-    return found
-
-
 def judged() -> dict[tuple[str, str, str], str]:
     """Why a change is none, by (file, line before, line after)."""
     entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["change"]
@@ -220,21 +218,22 @@ def run_plan(path: Path, options: argparse.Namespace) -> float:
     deadline = time.monotonic() + (options.seconds or float("inf"))
     plan = json.loads(path.read_text(encoding="utf-8"))
     record: Path = options.record or path.with_suffix(".jsonl")
-    record.parent.mkdir(parents=True, exist_ok=True)
     found = read_record(record)
-    todo = {name_of(item): item for item in plan if name_of(item) not in found}
+    part, parts = options.part
+    todo = {name_of(item): item for item in plan[part - 1 :: parts] if name_of(item) not in found}
     jobs = [Job(n, EVERYWHERE + TESTS[i["file"]], i["file"], i["text"]) for n, i in todo.items()]
-    for job, caught_by, seconds in run_jobs(jobs, options.jobs, options.each, deadline):
+    for job, caught_by, seconds in (
+        run_jobs(jobs, options.jobs, options.each, deadline) if jobs else ()
+    ):
         item = todo[job.label]
         row = {"name": job.label, "file": job.file, "what": item["what"], "caught_by": caught_by}
         row |= {"old": item["old"], "new": item["new"], "seconds": round(seconds, 1)}
-        with record.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        add_to_record(record, row)
         found[job.label] = row
         told = caught_by or f"SURVIVED: {item['new']}"
         print(f"{seconds:6.1f} s  {job.file} {item['what']}: {told}", flush=True)
     text, share = report(plan, found)
-    print("\n" + text)
+    print(f"\n{text}\n{processor_minutes():.1f} processor minutes in this run")
     if options.out:
         options.out.write_text(text, encoding="utf-8")
     return share
@@ -252,6 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--each", type=int, default=SECONDS, help="of processor time for one change"
     )
+    parser.add_argument("--part", type=part_of, default=(1, 1), help="of a plan, such as 1/2")
     parser.add_argument("--record", type=Path, help="outcomes so far; beside the plan if not given")
     parser.add_argument("--out", type=Path, help="where the table goes besides the screen")
     options = parser.parse_args(arguments)

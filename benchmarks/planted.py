@@ -31,6 +31,12 @@ INTERWEAVE = ("tests/sampler/test_interweave.py",)
 INTERWEAVE_PATH = ("tests/sampler/test_interweave_path.py",)
 RESCALE = ("tests/sampler/test_rescale.py",)
 PREDICT = ("tests/posterior/test_predict.py",)
+PILOTS = ("tests/sampler/test_pilots.py",)
+SCHEDULE = ("tests/sampler/test_schedule.py",)
+SETTLING = ("tests/posterior/test_settling.py",)
+BOUND = ("tests/likelihoods/test_bound.py",)
+POLISH = ("tests/estimators/test_polish.py",)
+STICK = ("tests/posterior/test_classify.py",)
 
 MUTANTS = (
     Mutant(
@@ -529,5 +535,166 @@ MUTANTS = (
         "lam=chain.solved.lam",
         "lam=chain.state.lam",
         RESCALE,
+    ),
+    Mutant(
+        "a pilot that goes on by chance",
+        "sampler/pilots.py",
+        "if faster[0] <= best[0] + MARGIN:",
+        "if faster[0] <= best[0] - MARGIN:",
+        PILOTS,
+    ),
+    Mutant(
+        "pilots that count every row once",
+        "sampler/pilots.py",
+        "MemoryEngine(self.X, self.y, self.weight)",
+        "MemoryEngine(self.X, self.y, None)",
+        PILOTS,
+    ),
+    Mutant(
+        "a pilot with the precision of another scale",
+        "sampler/pilots.py",
+        "replace(chain, state=state.with_(lam=lam))",
+        "chain",
+        PILOTS,
+    ),
+    Mutant(
+        "a pilot judged by its first sweeps",
+        "sampler/pilots.py",
+        "values[-max(1, self.sweeps // 4) :]",
+        "values[: max(1, self.sweeps // 4)]",
+        PILOTS,
+    ),
+    Mutant(
+        "a pilot cut short that is judged all the same",
+        "sampler/pilots.py",
+        "            if self.late():\n                return -np.inf\n",
+        "            if self.late():\n                break\n",
+        PILOTS,
+    ),
+    Mutant(
+        "a trial that counts from its beginning",
+        "sampler/schedule.py",
+        "if sweep <= self.count_from:",
+        "if sweep <= self.begin:",
+        SCHEDULE,
+    ),
+    Mutant(
+        "gains that forget what they cost",
+        "sampler/schedule.py",
+        "gradient / costs[1] > proposals / costs[0]",
+        "gradient > proposals",
+        SCHEDULE,
+    ),
+    Mutant(
+        "distances that forget the components",
+        "sampler/schedule.py",
+        "solve_lower(cholesky(Sigma), (W[members] - state.W[members]).T)",
+        "(W[members] - state.W[members]).T",
+        SCHEDULE,
+    ),
+    Mutant(
+        "a climb that every sum of gains proves",
+        "sampler/schedule.py",
+        "sum(self.climbed) > CLIMBS * float(np.sqrt(self.square))",
+        "sum(self.climbed) > 0.0",
+        SCHEDULE,
+    ),
+    Mutant(
+        "chains settled with few effective draws",
+        "posterior/settling.py",
+        "        or bulk[name] < LEAST_EFFECTIVE\n        or tail[name] < LEAST_EFFECTIVE\n",
+        "",
+        SETTLING,
+    ),
+    Mutant(
+        "chains settled wherever they are stuck",
+        "posterior/settling.py",
+        "if r_hat[name] > HIGHEST_R_HAT",
+        "if np.isfinite(r_hat[name]) and r_hat[name] > HIGHEST_R_HAT",
+        SETTLING,
+    ),
+    Mutant(
+        "a climb without its standard error",
+        "posterior/settling.py",
+        "return gained / spread",
+        "return gained",
+        SETTLING,
+    ),
+    Mutant(
+        "a function watched at the mean of its weights",
+        "posterior/settling.py",
+        "beta = draw_weights(draw, np.random.default_rng((draw.chain, draw.sweep)))",
+        "beta = draw.mu_n",
+        SETTLING,
+    ),
+    Mutant(
+        "a look at sweeps that no draw was kept of",
+        "posterior/settling.py",
+        "sweeps[:, thin - 1 :: thin, None]",
+        "sweeps[:, ::thin, None]",
+        SETTLING,
+    ),
+    Mutant(
+        "a bound that is no bound",
+        "likelihoods/bound.py",
+        "np.tanh(0.5 * safe) / (2.0 * safe)",
+        "np.tanh(0.5 * safe) / (4.0 * safe)",
+        BOUND,
+    ),
+    Mutant(
+        "a bound that forgets row weights",
+        "likelihoods/bound.py",
+        "float(w @ (log_sigmoid(xi) - 0.5 * xi + 0.5 * a * xi**2))",
+        "float((log_sigmoid(xi) - 0.5 * xi + 0.5 * a * xi**2).sum())",
+        BOUND,
+    ),
+    Mutant(
+        "a bound that touches at the mean",
+        "likelihoods/bound.py",
+        "np.sqrt(f[t] ** 2 + (latent(root.T) ** 2).sum(axis=0))",
+        "np.abs(f[t])",
+        BOUND,
+    ),
+    Mutant(
+        "a bound without the part that the function has no share in",
+        "likelihoods/bound.py",
+        "else log_evidence + float(gram.tt.sum())",
+        "else log_evidence",
+        BOUND,
+    ),
+    Mutant(
+        "an ascent without the slope of the prior",
+        "sampler/ascent.py",
+        "return -height, (V - point.slope).ravel()",
+        "return -height, (-point.slope).ravel()",
+        POLISH,
+    ),
+    Mutant(
+        "an ascent that keeps its first bound",
+        "sampler/ascent.py",
+        "            working = working_of(engine, model, state, weights)\n            gram, solved",
+        "            gram, solved",
+        POLISH,
+    ),
+    Mutant(
+        "a summit with the lam it began with",
+        "sampler/ascent.py",
+        "        state = best_lam(model, state, gram)\n",
+        "",
+        POLISH,
+    ),
+    Mutant(
+        "classes that do not share the stick",
+        "posterior/classify.py",
+        "np.concatenate([p * before, rest[..., -1:, :]], axis=-2)",
+        "np.concatenate([p, rest[..., -1:, :]], axis=-2)",
+        STICK,
+    ),
+    Mutant(
+        "a stick broken at both ends",
+        "posterior/classify.py",
+        "rest = np.cumprod(expit(-f), axis=-2)",
+        "rest = np.cumprod(expit(-f), axis=-1)",
+        STICK,
     ),
 )

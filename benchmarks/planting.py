@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import io
+import json
 import multiprocessing
 import os
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The folders that a changed tree has (a virtual environment may lie beside them).
@@ -46,6 +50,52 @@ class Result(NamedTuple):
     job: Job
     caught_by: str
     seconds: float
+
+
+@cache
+def _tree() -> bytes:
+    files = [f for name in ("src", "tests") for f in sorted((ROOT / name).rglob("*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).digest()
+
+
+def digest(job: Job) -> str:
+    """A job's name in a record: it changes with the package, with the tests, with the change."""
+    text = "\0".join((job.label, *job.tests, job.file, job.text))
+    return hashlib.sha256(_tree() + text.encode()).hexdigest()[:16]
+
+
+def read_record(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Outcomes by name; the last one counts, and one that was cut is left out."""
+    found = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []:
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        found[row["name"]] = row
+    return found
+
+
+def add_to_record(path: Path | None, row: dict[str, Any]) -> None:
+    """One more outcome, as a line of JSON."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """ "1/3" is the first of three parts, which several machines share."""
+    one, _, of = text.partition("/")
+    if not (one.isdigit() and of.isdigit() and 1 <= int(one) <= int(of)):
+        raise ValueError(f"A part is written like 1/3, not {text!r}.")
+    return int(one), int(of)
+
+
+def processor_minutes() -> float:
+    """What the processes that have ended took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) / 60.0
 
 
 class FirstFailure:
@@ -113,10 +163,19 @@ def _warm() -> None:
     compiled.mirror_lower(importlib.import_module("numpy").eye(2))
 
 
+def _compile() -> None:
+    """Compile every loop once: copies of the tree bring the compiled code along."""
+    command = "import master_seeds; master_seeds.warm()"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["benchmarks", *sys.path])}
+    subprocess.run([sys.executable, "-c", command], cwd=ROOT, env=environment, check=True)
+
+
 def run_jobs(
     jobs: Iterable[Job], at_once: int, seconds: int = SECONDS, deadline: float = float("inf")
 ) -> Iterator[Result]:
     """Results as they come, `at_once` processes at work; none begins after the deadline."""
+    if at_once > 1:
+        _compile()
     _warm()
     context = multiprocessing.get_context("fork")
     waiting = list(jobs)[::-1]
