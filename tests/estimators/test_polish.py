@@ -7,9 +7,11 @@ from sklearn.exceptions import NotFittedError
 from banklearn import BankClassifier, BankFeatures, BankRegressor, load_model, polish
 from banklearn.engines import MemoryEngine
 from banklearn.estimators import polish as module
+from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.features import feature_rows
-from banklearn.sampler import ascent
+from banklearn.numerics.linalg import JitterCount
+from banklearn.sampler import ascent, precision
 from banklearn.sampler.sweep import Model
 
 SMALL = {"n_frequencies": 12, "n_warmup": 15, "n_draws": 6, "thin": 1, "random_state": 0}
@@ -81,21 +83,70 @@ def test_two_classes(labels):
     np.testing.assert_array_equal(p, again.predict_proba(X[200:]))
 
 
-def test_the_heights_of_a_classifier_rise_from_round_to_round(labels):
-    model, X, y = labels
-    position = np.where(y[:200] == model.classes_[1], 0.0, 1.0)
-    engine = MemoryEngine(model.input_scaling_(X[:200]), position)
-    problem = Model(model.prior_, Logistic(2), model.trend_)
-    draw = model.draws_[0]
-    state = module._state(draw, problem)
-    weights = module._weights(draw)
-    working = ascent.working_of(engine, problem, state, weights)
-    gram, solved = ascent.measure(engine, problem, state, working)
-    target = ascent.Target(engine, problem.likelihood, problem.trend, state, working, None)
-    start = ascent.log_height(problem, state, gram, solved, target.whiten(state.W))
-    heights = ascent.climb(engine, problem, state, weights, 4, 10).heights
-    assert heights[0] > start + 1.0
+@pytest.fixture(scope="module")
+def regression_parts(regression):
+    """Engine and model of a regression, with the state and the weights of its first draw."""
+    fitted, X, y = regression
+    target = (y[:200] - fitted.target_scaling_.shift) / fitted.target_scaling_.scale
+    engine = MemoryEngine(fitted.input_scaling_(X[:200]), target)
+    prior, draw = fitted.prior_, fitted.draws_[0]
+    model = Model(prior, Gaussian(prior.a0, prior.b0), fitted.trend_)
+    return engine, model, module._state(draw, model), module._weights(draw)
+
+
+@pytest.fixture(scope="module")
+def classification_parts(labels):
+    """The same of a classification."""
+    fitted, X, y = labels
+    position = np.where(y[:200] == fitted.classes_[1], 0.0, 1.0)
+    engine = MemoryEngine(fitted.input_scaling_(X[:200]), position)
+    model, draw = Model(fitted.prior_, Logistic(2), fitted.trend_), fitted.draws_[0]
+    return engine, model, module._state(draw, model), module._weights(draw)
+
+
+def height_at(engine, model, state, working):
+    gram, solved = ascent.measure(engine, model, state, working)
+    target = ascent.Target(engine, model.likelihood, model.trend, state, working, JitterCount())
+    return ascent.log_height(model, state, gram, solved, target.whiten(state.W))
+
+
+def test_the_heights_of_a_classifier_rise_from_round_to_round(classification_parts):
+    engine, model, state, weights = classification_parts
+    working = ascent.working_of(engine, model, state, weights)
+    heights = ascent.climb(engine, model, state, weights, 4, 10).heights
+    assert heights[0] > height_at(engine, model, state, working) + 1.0
     assert (np.diff(heights) > -1e-8).all()
+
+
+def test_each_round_ends_with_the_bound_that_touches_there(classification_parts):
+    engine, model, state, weights = classification_parts
+    first = ascent.working_of(engine, model, state, weights)
+    summit = ascent.climb(engine, model, state, weights, 1, 10)
+    assert summit.heights[0] > height_at(engine, model, summit.state, first) + 1e-3
+
+
+def test_frequencies_climb_to_where_evidence_and_prior_balance(regression_parts):
+    engine, model, state, weights = regression_parts
+    working = ascent.working_of(engine, model, state, weights)
+    top = ascent.climb_frequencies(engine, model, state, working, 500)
+    target = ascent.Target(engine, model.likelihood, model.trend, top, working, JitterCount())
+    V = target.whiten(top.W)
+    pull = float((V**2).sum())  # of the prior, towards shorter V; the evidence pulls as much
+    assert pull > 1.0
+    slope = float((target.point(V).slope * V).sum())
+    assert slope == pytest.approx(pull, rel=0.02)
+
+
+def test_no_lam_near_that_of_the_summit_is_better(regression_parts):
+    engine, model, state, weights = regression_parts
+    summit = ascent.climb(engine, model, state.with_(lam=30.0 * state.lam), weights, 1, 5)
+
+    def value(lam):
+        solved = precision.solve(summit.gram, lam, model.likelihood, JitterCount())
+        return precision.log_conditional(solved, model.prior)
+
+    for factor in (0.8, 1.25):
+        assert value(summit.state.lam) > value(factor * summit.state.lam)
 
 
 def test_three_classes_and_weights(labels):

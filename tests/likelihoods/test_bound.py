@@ -90,3 +90,14 @@ def test_a_weight_counts_rows_and_every_class_of_the_stick_is_seen(seed):
     other = log_evidence_of_bound(X[again], W, y[again], None, mean, roots, 0.5, classes=3)
     close(one[0], other[0], 1e-9)
     close(one[1], other[1], 1e-8, 1e-10)
+
+
+def test_no_other_touching_point_gives_a_higher_bound(seed):
+    """At the weights' own law; at their mean alone, or for a wider law, it is lower."""
+    X, W, y = problem(seed)
+    mean, roots = np.zeros((1, 7)), [np.eye(7)]
+    for _ in range(40):
+        best, mean, roots = log_evidence_of_bound(X, W, y, None, mean, roots, 0.5)
+    for factor in (0.0, 0.5, 2.0):
+        other = [factor * root for root in roots]
+        assert log_evidence_of_bound(X, W, y, None, mean, other, 0.5)[0] < best - 1e-3

@@ -5,14 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from banklearn.engines import MemoryEngine
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
+from banklearn.sampler import sweep
 from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.pilots import FEWEST, MARGIN, SWEEPS, Pilots, pilot_sweeps
+from banklearn.sampler.pilots import CHAIN, FEWEST, MARGIN, SWEEPS, Pilots, pilot_sweeps
 from banklearn.sampler.precision import solve
 from banklearn.sampler.start import FASTEST, LAMS, StartingPoint
+from banklearn.sampler.sweep import Model, Tuning
 
 
 def prior_at(d):
@@ -123,3 +126,18 @@ def test_scales_have_an_end_that_counts_inputs(d):
     sent = pilots(lambda X: np.sin(X[:, 0]), d=d, sweeps=1)
     top = -np.inf, replace(START, scale=FASTEST / np.sqrt(d))
     assert sent.climb(*top) == top
+
+
+@pytest.mark.parametrize("sweeps", [1, 9])
+def test_a_pilot_is_judged_by_the_last_quarter_of_its_sweeps(sweeps):
+    sent = pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=sweeps)
+    prior = prior_at(1)(1.0)
+    model = Model(prior, Gaussian(prior.a0, prior.b0), "constant")
+    engine, streams, tuning = MemoryEngine(sent.X, sent.y), Streams(0, CHAIN), Tuning(Moves())
+    _, chain = sent.at(1.0)
+    seen = []
+    for i in range(1, sweeps + 1):
+        chain, info = sweep.step(chain, engine, model, tuning, streams, i)
+        tuning = sweep.adapt(tuning, info, i)
+        seen.append(info.log_evidence)
+    assert sent.height(1.0)[0] == np.mean(seen[-(sweeps // 4 or 1) :])

@@ -43,6 +43,15 @@ def test_where_it_does_not_climb_the_distance_decides():
     assert replace(trial, moved=(1.0, 3.7)).choose((1.0, 0.2)) == 1
 
 
+def test_gains_that_go_up_and_down_are_no_climb():
+    """Forty-one of seven, every second one downwards: the sum is above zero by chance."""
+    trial = Trial(0, 0)
+    for i in range(41):
+        trial = trial.add(Gain((2.0 * (-1) ** i, 5.0 * (-1) ** i), (1.0, 1.0)), i + 1)
+    assert sum(trial.climbed) == 7.0
+    assert not trial.climbs
+
+
 def test_falling_is_no_climb():
     assert not tried(climbed=(-5.0, -1.0), moved=(1.0, 1.0)).climbs
 
