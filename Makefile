@@ -46,8 +46,8 @@ statistics: test-env ## the slow statistical tests of the samplers
 		--ignore=tests/statistical/test_trust.py; second=$$?; \
 	wait $$first && exit $$second
 
-campaign: test-env ## 10 000 adversarial examples for each estimator, two processes
-	$(RUN) benchmarks/campaign.py --examples 10000 --jobs 2
+campaign: test-env ## 10 000 adversarial examples for each estimator, 20 000 model files, two processes
+	$(RUN) benchmarks/campaign.py --examples 10000 --files 20000 --jobs 2
 
 mutants: test-env ## plant errors in copies of the package; every one must be caught
 	$(RUN) benchmarks/mutants.py --jobs 2 --out benchmarks/results/mutants.md

@@ -1,12 +1,14 @@
-"""Adversarial examples for each estimator by the ten thousand, several processes at work.
+"""Adversarial examples by the ten thousand, several processes at work.
 
-    python benchmarks/campaign.py --examples 10000 --jobs 16 --out benchmarks/results/campaign.md
+    python benchmarks/campaign.py --examples 10000 --files 20000 --jobs 16 --out campaign.md
 
-The examples come in shares, each with a seed of its own in a process of its own. Every share that
-ends is added to a record beside the summary; the same command goes on from there, as long as the
-code is the same. With --seconds no share begins after that time, and the summary says what is
-missing. A failure prints the smallest example that Hypothesis found; it belongs into
-``tests/estimators/test_adversarial.py``.
+Examples for each estimator, and model files that are damaged, altered or invented
+(``fuzz_model_file.py``). They come in shares, each with a seed of its own in a process of its own.
+Every share that ends is added to a record beside the summary; the same command goes on from there,
+as long as the code is the same. With --seconds no share begins after that time, and the summary
+says what is missing; records of several machines (--seed says where each begins) may be put one
+after the other. A failure prints the smallest example that Hypothesis found; it belongs into
+``tests/estimators/test_adversarial.py``, a file into ``tests/storage/corpus``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -30,28 +33,49 @@ TESTS = {
     "BankClassifier": "test_a_classifier_answers_or_refuses",
     "BankFeatures": "test_features_answer_or_refuse",
 }
+#: Not tests but a script: files that look like models.
+FILES = "model files"
+FUZZ = ROOT / "benchmarks" / "fuzz_model_file.py"
 
 
 def fingerprint() -> str:
     """A digest of the package and of the examples' law."""
     digest = hashlib.sha256()
-    helpers = [ROOT / FILE, ROOT / "tests" / "adversarial.py"]
+    helpers = [ROOT / FILE, ROOT / "tests" / "adversarial.py", FUZZ]
     for file in [*sorted((ROOT / "src").rglob("*.py")), *helpers]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def run_share(test: str, seed: int, examples: int) -> tuple[bool, str]:
-    """One process with its share of the examples of one test."""
+def environment_of(**more: str) -> dict[str, str]:
+    """One thread, and the package of this tree."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")}
-    environment = os.environ | threads
-    environment |= {"BANKLEARN_PROFILE": "campaign", "BANKLEARN_EXAMPLES": str(examples)}
-    paths = [str(ROOT / "src"), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    path = os.pathsep.join(path for path in paths if path)
+    return os.environ | threads | {"PYTHONPATH": path} | more
+
+
+def run_share(name: str, seed: int, examples: int) -> tuple[bool, str, dict[str, Any]]:
+    """One process with its share: whether it passed, what it said, and what is counted of it."""
+    if name == FILES:
+        return run_files(seed, examples)
+    environment = environment_of(BANKLEARN_PROFILE="campaign", BANKLEARN_EXAMPLES=str(examples))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=7200"]
-    command += [f"--hypothesis-seed={seed}", f"{FILE}::{test}"]
+    command += [f"--hypothesis-seed={seed}", f"{FILE}::{TESTS[name]}"]
     answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    return answer.returncode == 0, answer.stdout
+    return answer.returncode == 0, answer.stdout + answer.stderr, {}
+
+
+def run_files(seed: int, cases: int) -> tuple[bool, str, dict[str, Any]]:
+    """A share of the model files."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "outcomes.json"
+        command = [sys.executable, FUZZ, f"--cases={cases}", f"--seed={seed}", "--out", out]
+        answer = subprocess.run(
+            command, cwd=ROOT, env=environment_of(), capture_output=True, text=True
+        )
+        counted = json.loads(out.read_text()) if out.exists() else {}
+    return answer.returncode == 0, answer.stdout + answer.stderr, counted
 
 
 def read_record(path: Path | None, code: str) -> list[dict[str, Any]]:
@@ -67,26 +91,33 @@ def read_record(path: Path | None, code: str) -> list[dict[str, Any]]:
     return rows
 
 
-def summary(rows: list[dict[str, Any]], wanted: int) -> str:
-    """Markdown, one line per estimator."""
+def summary(rows: list[dict[str, Any]], wanted: dict[str, int]) -> str:
+    """Markdown, one line for each estimator, and one for model files."""
     done: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     seconds: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for row in rows:
         done[row["name"]] += row["examples"]
         failed[row["name"]] += not row["passed"]
         seconds[row["name"]] += row["seconds"]
-    lines = [
-        "| estimator | examples | of | shares that failed | seconds |",
-        "|---|---|---|---|---|",
+        outcomes.update(row.get("outcomes", {}))
+    lines = ["| what | examples | of | shares that failed | seconds |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {name} | {done[name]} | {most} | {failed[name]} | {seconds[name]:.0f} |"
+        for name, most in wanted.items()
     ]
-    lines += [f"| {n} | {done[n]} | {wanted} | {failed[n]} | {seconds[n]:.0f} |" for n in TESTS]
+    if outcomes:
+        told = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+        memory = max(row.get("memory", 0) for row in rows) / 2**20
+        lines += ["", f"Of the model files {told}; most memory for one of them: {memory:.1f} MiB."]
     return "\n".join(lines) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--examples", type=int, default=10_000, help="for each estimator")
+    parser.add_argument("--files", type=int, default=0, help="model files")
     parser.add_argument("--share", type=int, default=250, help="examples for one process")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0, help="of the first share")
@@ -101,18 +132,24 @@ def main(arguments: list[str] | None = None) -> int:
     code = fingerprint()
     rows = read_record(record, code)
     known = {(row["name"], row["seed"], row["examples"]) for row in rows}
-    seeds = range(options.seed, options.seed + -(-options.examples // options.share))
-    todo = [(name, seed) for seed in seeds for name in TESTS]
-    todo = [(name, seed) for name, seed in todo if (name, seed, options.share) not in known]
+    wanted = dict.fromkeys(TESTS, options.examples)
+    if options.files:
+        wanted[FILES] = options.files
+    share = options.share
+    plan = [
+        (name, options.seed + i) for name, most in wanted.items() for i in range(-(-most // share))
+    ]
+    plan.sort(key=lambda item: item[1])  # a run that is cut has some of everything
+    todo = [(name, seed) for name, seed in plan if (name, seed, share) not in known]
 
     def work(item: tuple[str, int]) -> None:
         name, seed = item
         begin = time.monotonic()
         if begin > deadline:
             return
-        passed, text = run_share(TESTS[name], seed, options.share)
-        row = {"code": code, "name": name, "seed": seed, "examples": options.share}
-        row |= {"passed": passed, "seconds": time.monotonic() - begin}
+        passed, text, counted = run_share(name, seed, share)
+        row = {"code": code, "name": name, "seed": seed, "examples": share}
+        row |= {"passed": passed, "seconds": time.monotonic() - begin, **counted}
         rows.append(row)
         print(f"{name}, seed {seed}: {'passed' if passed else 'FAILED'}", flush=True)
         if not passed:
@@ -123,11 +160,12 @@ def main(arguments: list[str] | None = None) -> int:
 
     with ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(work, todo))
-    text = summary(rows, options.examples)
+    text = summary(rows, wanted)
     print(text)
     if options.out:
         options.out.write_text(text, encoding="utf-8")
-    complete = len(rows) >= len(TESTS) * len(seeds)
+    done = {(row["name"], row["seed"], row["examples"]) for row in rows}
+    complete = all((name, seed, share) in done for name, seed in plan)
     return 0 if complete and all(row["passed"] for row in rows) else 1
 
 

@@ -3,7 +3,8 @@
     python benchmarks/coverage_run.py --jobs 2 --least 95 --out benchmarks/results/coverage.txt
 
 Each process takes a share of the test files. With --data what they saw is kept in a folder, and a
-later call adds to it: a part of the tests (--only) can be run again without the others.
+later call adds to it: a part of the tests (--only) can be run again without the others, and what
+several machines saw can lie in one folder (--only none runs no tests and makes the report).
 The loops that Numba compiles are seen where ``tests/numerics/test_compiled.py`` runs their source
 as ordinary Python.
 """
@@ -23,6 +24,7 @@ SETTINGS = """\
 [run]
 branch = True
 parallel = True
+relative_files = True
 source_pkgs = banklearn
 data_file = {folder}/coverage
 concurrency = thread

@@ -309,6 +309,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--corpus", type=Path, default=Path("tests/storage/corpus"))
+    parser.add_argument("--out", type=Path, help="outcomes and memory, as JSON")
     arguments = parser.parse_args()
     begin = time.monotonic()
     outcomes, most = fuzz(arguments.cases, arguments.seed, arguments.corpus)
@@ -316,6 +317,8 @@ def main() -> None:
     for outcome, count in outcomes.most_common():
         print(f"{count:8d}  {outcome}")
     print(f"most memory for one file: {most / 2**20:.1f} MiB")
+    if arguments.out:
+        arguments.out.write_text(json.dumps({"outcomes": outcomes, "memory": most}))
     if set(outcomes) - {"refused", "loaded"}:
         raise SystemExit(1)
 

@@ -191,7 +191,7 @@ def run_jobs(
             process.start()
             there.close()
             active[here] = (job, process, folder, time.monotonic())
-        for here in wait(list(active)):
+        for here in wait(list(active)) if active else ():  # nothing to wait for: time was up
             assert isinstance(here, Connection)
             job, process, folder, begin = active.pop(here)
             try:

@@ -9,7 +9,14 @@ import pytest
 from banklearn import BankClassifier, BankRegressor, load_model
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import sweep
-from banklearn.sampler.schedule import LEAST, Gain, Trial, counted_costs, squared_distance
+from banklearn.sampler.schedule import (
+    LEAST,
+    Gain,
+    Trial,
+    counted_costs,
+    in_words,
+    squared_distance,
+)
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import close, make_problem, problem_log_evidence
 
@@ -81,6 +88,23 @@ def test_what_moves_cost():
     close(gradient, 44e10, 0.01)
     assert counted_costs(1000, 50, 2, 3, False)[1] == 3 * counted_costs(1000, 50, 2, 1, False)[1]
     close(counted_costs(10**6, 100, 3, 2, False)[0], 32e10, 0.01)
+    # Without rows: factors and inverses alone, in units of M^3.
+    for tasks in (1, 2):
+        units = np.array(counted_costs(0, 10, 3, tasks, tasks == 1)) / (1e3 * tasks)
+        close(units, [20.0, 3 * 10.7 + 8.0], 1e-12)
+
+
+def test_what_a_trial_found_is_told():
+    trial = tried(climbed=(1.0, 4.0), moved=(2.0, 8.0), times=3)
+    assert in_words(trial) == {
+        "trials": 3,
+        "climbing": trial.climbs,
+        "climbed_by_proposals": 3.0,
+        "climbed_by_gradient": 12.0,
+        "moved_by_proposals": 6.0,
+        "moved_by_gradient": 24.0,
+    }
+    assert in_words(None) == {}
 
 
 def test_distances_are_in_whitened_coordinates():
