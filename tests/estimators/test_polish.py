@@ -125,6 +125,20 @@ def test_each_round_ends_with_the_bound_that_touches_there(classification_parts)
     assert summit.heights[0] > height_at(engine, model, summit.state, first) + 1e-3
 
 
+def test_a_height_has_the_priors_of_frequencies_and_lam(regression_parts):
+    engine, model, state, weights = regression_parts
+    working = ascent.working_of(engine, model, state, weights)
+    gram, solved = ascent.measure(engine, model, state, working)
+    V = np.random.default_rng(0).standard_normal(state.W.shape)
+
+    def height(V, lam):
+        return ascent.log_height(model, state.with_(lam=lam), gram, solved, V)
+
+    assert height(V, 2.0) - height(0 * V, 2.0) == pytest.approx(-0.5 * (V**2).sum())
+    laws = model.prior.log_lam(2.0), model.prior.log_lam(0.5)
+    assert height(V, 2.0) - height(V, 0.5) == pytest.approx(laws[0] - laws[1])
+
+
 def test_frequencies_climb_to_where_evidence_and_prior_balance(regression_parts):
     engine, model, state, weights = regression_parts
     working = ascent.working_of(engine, model, state, weights)
@@ -137,9 +151,10 @@ def test_frequencies_climb_to_where_evidence_and_prior_balance(regression_parts)
     assert slope == pytest.approx(pull, rel=0.02)
 
 
-def test_no_lam_near_that_of_the_summit_is_better(regression_parts):
+@pytest.mark.parametrize("away", [30.0, 1 / 30])
+def test_no_lam_near_that_of_the_summit_is_better(regression_parts, away):
     engine, model, state, weights = regression_parts
-    summit = ascent.climb(engine, model, state.with_(lam=30.0 * state.lam), weights, 1, 5)
+    summit = ascent.climb(engine, model, state.with_(lam=away * state.lam), weights, 1, 5)
 
     def value(lam):
         solved = precision.solve(summit.gram, lam, model.likelihood, JitterCount())

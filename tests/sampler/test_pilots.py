@@ -14,7 +14,7 @@ from banklearn.sampler import sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.pilots import CHAIN, FEWEST, MARGIN, SWEEPS, Pilots, pilot_sweeps
 from banklearn.sampler.precision import solve
-from banklearn.sampler.start import FASTEST, LAMS, StartingPoint
+from banklearn.sampler.start import FASTEST, LAMS, StartingPoint, starting_state
 from banklearn.sampler.sweep import Model, Tuning
 
 
@@ -86,6 +86,15 @@ def test_the_same_seed_gives_the_same_height():
     sent = pilots(lambda X: np.sin(6 * X[:, 0]))
     assert sent.height(1.0) == sent.height(1.0)
     assert sent.height(1.0) != replace(sent, streams=Streams(1)).height(1.0)
+
+
+def test_pilots_share_no_random_numbers_with_the_chains_of_a_fit():
+    sent = pilots(lambda X: np.sin(6 * X[:, 0]))
+    drawn = sent.at(1.0)[1].state.W
+    assert CHAIN > 2**30
+    for chain in range(4):
+        state = starting_state(24, 1, 1.0, 1.0, 1.0, Streams(0, chain))
+        assert not np.isclose(state.W, drawn).any()
 
 
 def test_weights_count_rows():
