@@ -551,13 +551,6 @@ MUTANTS = (
         PILOTS,
     ),
     Mutant(
-        "a pilot with the precision of another scale",
-        "sampler/pilots.py",
-        "replace(chain, state=state.with_(lam=lam))",
-        "chain",
-        PILOTS,
-    ),
-    Mutant(
         "a pilot judged by its first sweeps",
         "sampler/pilots.py",
         "values[-max(1, self.sweeps // 4) :]",

@@ -142,7 +142,8 @@ def test_a_height_has_the_priors_of_frequencies_and_lam(regression_parts):
 def test_frequencies_climb_to_where_evidence_and_prior_balance(regression_parts):
     engine, model, state, weights = regression_parts
     working = ascent.working_of(engine, model, state, weights)
-    top = ascent.climb_frequencies(engine, model, state, working, 500)
+    summit = ascent.climb(engine, model, state, weights, 1, 500)
+    top = summit.state.with_(lam=state.lam)  # which changes last
     target = ascent.Target(engine, model.likelihood, model.trend, top, working, JitterCount())
     V = target.whiten(top.W)
     pull = float((V**2).sum())  # of the prior, towards shorter V; the evidence pulls as much

@@ -5,17 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from banklearn.engines import MemoryEngine
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import sweep
 from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.pilots import CHAIN, FEWEST, MARGIN, SWEEPS, Pilots, pilot_sweeps
+from banklearn.sampler.pilots import FEWEST, MARGIN, SWEEPS, Pilots, pilot_sweeps
 from banklearn.sampler.precision import solve
 from banklearn.sampler.start import FASTEST, LAMS, StartingPoint, starting_state
-from banklearn.sampler.sweep import Model, Tuning
 
 
 def prior_at(d):
@@ -88,13 +86,33 @@ def test_the_same_seed_gives_the_same_height():
     assert sent.height(1.0) != replace(sent, streams=Streams(1)).height(1.0)
 
 
-def test_pilots_share_no_random_numbers_with_the_chains_of_a_fit():
-    sent = pilots(lambda X: np.sin(6 * X[:, 0]))
-    drawn = sent.at(1.0)[1].state.W
-    assert CHAIN > 2**30
+@pytest.fixture
+def steps(monkeypatch):
+    """The states from which sweeps of pilots start, and the log evidence with which they end."""
+    seen, step = [], sweep.step
+
+    def watched(chain, *arguments):
+        after, info = step(chain, *arguments)
+        seen.append((chain.state, info.log_evidence))
+        return after, info
+
+    monkeypatch.setattr(sweep, "step", watched)
+    return seen
+
+
+def test_pilots_share_no_random_numbers_with_the_chains_of_a_fit(steps):
+    pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=1).height(1.0)
+    ((first, _),) = steps
     for chain in range(4):
         state = starting_state(24, 1, 1.0, 1.0, 1.0, Streams(0, chain))
-        assert not np.isclose(state.W, drawn).any()
+        assert not np.isclose(state.W, first.W).any()
+
+
+@pytest.mark.parametrize("sweeps", [1, 9])
+def test_a_pilot_is_judged_by_the_last_quarter_of_its_sweeps(steps, sweeps):
+    height, _ = pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=sweeps).height(1.0)
+    assert len(steps) == sweeps
+    assert height == np.mean([log_evidence for _, log_evidence in steps[-(sweeps // 4 or 1) :]])
 
 
 def test_weights_count_rows():
@@ -138,18 +156,3 @@ def test_scales_have_an_end_that_counts_inputs(d):
     sent = pilots(lambda X: np.sin(X[:, 0]), d=d, sweeps=1)
     top = -np.inf, replace(START, scale=FASTEST / np.sqrt(d))
     assert sent.climb(*top) == top
-
-
-@pytest.mark.parametrize("sweeps", [1, 9])
-def test_a_pilot_is_judged_by_the_last_quarter_of_its_sweeps(sweeps):
-    sent = pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=sweeps)
-    prior = prior_at(1)(1.0)
-    model = Model(prior, Gaussian(prior.a0, prior.b0), "constant")
-    engine, streams, tuning = MemoryEngine(sent.X, sent.y), Streams(0, CHAIN), Tuning(Moves())
-    _, chain = sent.at(1.0)
-    seen = []
-    for i in range(1, sweeps + 1):
-        chain, info = sweep.step(chain, engine, model, tuning, streams, i)
-        tuning = sweep.adapt(tuning, info, i)
-        seen.append(info.log_evidence)
-    assert sent.height(1.0)[0] == np.mean(seen[-(sweeps // 4 or 1) :])
