@@ -62,7 +62,7 @@ def prepare(task: Task, X: Array, y: np.ndarray, probes: Array, M: int) -> Probl
     kind: Any = _Regressor if task == "regression" else _Classifier
     chosen = kind(M, random_state=0, device="cpu").fit(X, y)
     scaled = chosen.input_scaling_(probes)
-    start = chosen.starting_point_
+    start = chosen._start  # where its chains start; starting_point_ is the best fixed kernel
     return Problem(chosen.engine, chosen.model, start, tuning_of(chosen), M, scaled)
 
 

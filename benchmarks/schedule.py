@@ -103,7 +103,7 @@ def measure(
         "warmup": [int(trace["warmup"]) for trace in model.trace_],
         "scaling": model.input_scaling_.kind,
         "trend": model.trend_,
-        "scale": model.starting_point_.scale,
+        "scale": model._start.scale,  # of its chains; starting_point_ is the best fixed kernel
     }
 
 

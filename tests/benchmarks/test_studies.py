@@ -7,6 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+from banklearn import BankClassifier, BankRegressor
+from banklearn.numerics.streams import Streams
+
 SCRIPTS = {"chains", "draws_study", "mixing", "schedule", "study_sets"}
 
 
@@ -85,6 +88,18 @@ def test_the_papers_schedule_jumps_and_nothing_else(scripts):
     assert tuning.gradient_every == 0
     assert (tuning.moves.draw_rho(50, np.random.default_rng(0)) == 1.0).all()
     assert tuning.moves.switch == 0.0
+
+
+@pytest.mark.parametrize("name", ["arm", "arm-near"])
+def test_a_study_begins_where_the_estimators_chains_do(scripts, name):
+    chains, data = scripts("chains"), scripts("study_sets").study_rows(name, 150)
+    problem = chains.prepare(data.task, data.X, data.y, data.X[:3], 6)
+    kind = BankRegressor if data.task == "regression" else BankClassifier
+    model = kind(6, n_draws=1, n_chains=1, random_state=0, device="cpu").fit(data.X, data.y)
+    assert problem.start == model._start != model.starting_point_
+    state = problem.starting(Streams(0, 0))
+    assert state.lam == problem.model.likelihood.start_lam(model._start.lam)
+    np.testing.assert_array_equal(state.psi, model.prior_.psi_mean)
 
 
 def test_the_rate_on_one_spread_is_that_of_an_autoregression(scripts, seed):

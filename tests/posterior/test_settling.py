@@ -138,7 +138,7 @@ def runs_of(model):
 
 def probes_of(model, X):
     rng = Streams(0).at(Purpose.START, block=5)
-    return Probes.among(model.input_scaling_(X), model.starting_point_.scale, rng)
+    return Probes.among(model.input_scaling_(X), model._start.scale, rng)
 
 
 @pytest.mark.parametrize("fit", [one_input, two_classes])
