@@ -1,26 +1,12 @@
 """The studies of the sampler run at tiny sizes, and count what they say."""
 
-import importlib
 import json
-import sys
 
 import numpy as np
 import pytest
 
 from banklearn import BankClassifier, BankRegressor
 from banklearn.numerics.streams import Streams
-
-SCRIPTS = {"chains", "draws_study", "mixing", "schedule", "study_sets"}
-
-
-@pytest.fixture
-def scripts(repository, monkeypatch):
-    """Import a module of the benchmarks folder by name."""
-    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    yield importlib.import_module
-    for name in SCRIPTS & set(sys.modules):
-        del sys.modules[name]
-
 
 TINY = ["--frequencies", "8", "--rows", "120", "--sets", "arm,arm-near"]
 
