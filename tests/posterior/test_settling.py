@@ -18,17 +18,7 @@ from banklearn.posterior.settling import (
 )
 from banklearn.sampler.run import Run
 from fitted import one_input, two_classes
-from helpers import close
-
-
-def autoregression(phi, n, m=2, seed=0):
-    """m stationary AR(1) chains of unit variance."""
-    rng = np.random.default_rng(seed)
-    x = np.empty((m, n))
-    x[:, 0] = rng.standard_normal(m)
-    for i in range(1, n):
-        x[:, i] = phi * x[:, i - 1] + np.sqrt(1 - phi**2) * rng.standard_normal(m)
-    return x
+from helpers import autoregression, close
 
 
 def judged(likelihood, **others):
