@@ -51,8 +51,8 @@ Array = NDArray[np.float64]
 
 PROBES = 20
 SCHEDULES = ("default", "jumps")
-#: The estimators' warm-up; time ends what comes after it.
-WARMUP, ENDLESS = 300, 1_000_000
+#: Time ends what comes after warm-up.
+ENDLESS = 1_000_000
 #: Turns that the two take.
 SLICES = 8
 #: Share of the time within which the squared distance is measured.
@@ -62,8 +62,8 @@ COUNTS = ("all chains", "each chain", "one spread")
 
 def warmed(problem: Problem, streams: Streams, seconds: float) -> tuple[Chain, Tuning, int]:
     """The chain, tuning and sweep that the default schedule reaches in some seconds."""
-    stages = growing_stages(problem.engine.n_rows, WARMUP)
-    plan = Plan(WARMUP, 1, ENDLESS, seconds, stages)
+    stages = growing_stages(problem.engine.n_rows, problem.n_warmup)
+    plan = Plan(problem.n_warmup, 1, ENDLESS, seconds, stages)
     run = run_chain(
         problem.engine,
         problem.model,

@@ -83,6 +83,7 @@ def test_a_study_begins_where_the_estimators_chains_do(scripts, name):
     kind = BankRegressor if data.task == "regression" else BankClassifier
     model = kind(6, n_draws=1, n_chains=1, random_state=0, device="cpu").fit(data.X, data.y)
     assert problem.start == model._start != model.starting_point_
+    assert problem.n_warmup == model.n_warmup
     state = problem.starting(Streams(0, 0))
     assert state.lam == problem.model.likelihood.start_lam(model._start.lam)
     np.testing.assert_array_equal(state.psi, model.prior_.psi_mean)
