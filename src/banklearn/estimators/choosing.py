@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.estimators.moves import moves_of
 from banklearn.estimators.resumption import Resumption
 from banklearn.estimators.starting import Choice, choose, chosen_before, part_of
 from banklearn.model.features import Trend
@@ -19,7 +20,6 @@ from banklearn.numerics.threads import limited_to
 from banklearn.posterior.scaling import InputScaling
 from banklearn.posterior.settling import Probes
 from banklearn.sampler import pilots
-from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.start import StartingPoint
 
 Array = NDArray[np.float64]
@@ -151,7 +151,7 @@ class Chooses:
                 trend,
                 self.n_frequencies,
                 partial(self._prior, Xs.shape[1], lam_law=Chooses._lam_law),
-                Moves(jump=self.jump_probability, switch=self.switch_probability),
+                moves_of(self),
                 sweeps,
                 streams,
                 lambda: end is not None and time.monotonic() > end,
