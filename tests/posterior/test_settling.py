@@ -12,8 +12,9 @@ from banklearn.posterior.settling import (
     Probes,
     climb,
     judge,
+    least_draws,
     look,
-    planned_draws,
+    most_draws,
     watched,
 )
 from banklearn.sampler.run import Run
@@ -219,5 +220,5 @@ def test_few_or_equal_rows_give_what_lags_there_are(X):
 def test_looks_grow():
     assert list(LOOKS) == sorted(set(LOOKS))
     assert LOOKS[0] >= LEAST_DRAWS
-    assert planned_draws("auto") == LOOKS[0]
-    assert planned_draws(7) == 7
+    assert (least_draws("auto"), most_draws("auto")) == (LOOKS[0], LOOKS[-1])
+    assert least_draws(7) == most_draws(7) == 7

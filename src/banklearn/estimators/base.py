@@ -279,7 +279,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         elif not isinstance(engine, DeviceEngine):
             at_once = self.n_chains  # they share every read, or keep a cluster busy
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
-        looks = settling.LOOKS if self.n_draws == "auto" else (int(self.n_draws),)
+        looks = settling.looks_of(self.n_draws)
         plan = Plan(self.n_warmup, looks[-1], self.thin, None, stages)
         tuning = tuning_of(self)
         start = self._start
