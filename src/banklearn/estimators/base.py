@@ -149,10 +149,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             check.positive(name, getattr(self, name))
         for name in ("max_time", "scale_shape", "nu0"):
             check.positive(name, getattr(self, name), none=True)
-        if not isinstance(self.spectral_scale, str):
-            check.positive("spectral_scale", self.spectral_scale)
-        if isinstance(self.spectral_scale, str):
-            check.one_of("spectral_scale", self.spectral_scale, ("auto",))
+        check.positive_or_auto("spectral_scale", self.spectral_scale)
         for name in ("growing_warmup", "merge_duplicates", "warm_start"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}.")
