@@ -32,6 +32,7 @@ class Problem:
     start: Any
     tuning: Tuning
     M: int
+    n_warmup: int
     probes: Array
 
     def starting(self, streams: Streams) -> State:
@@ -62,8 +63,10 @@ def prepare(task: Task, X: Array, y: np.ndarray, probes: Array, M: int) -> Probl
     kind: Any = _Regressor if task == "regression" else _Classifier
     chosen = kind(M, random_state=0, device="cpu").fit(X, y)
     scaled = chosen.input_scaling_(probes)
-    start = chosen.starting_point_
-    return Problem(chosen.engine, chosen.model, start, tuning_of(chosen), M, scaled)
+    start = chosen._start  # where its chains start; starting_point_ is the best fixed kernel
+    return Problem(
+        chosen.engine, chosen.model, start, tuning_of(chosen), M, chosen.n_warmup, scaled
+    )
 
 
 def drawn_weights(chain: Any) -> Array:

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import alternate, duration, machine, make_problem, medians, table
-from out_of_core import write
+from measure import alternate, duration, machine, medians, table
+from out_of_core import in_memory, write
 
-from banklearn.estimators.blockwise import Preparation, SourceData, Standardised, summarise_numbers
+from banklearn.estimators.blockwise import SourceData, summarise_numbers
 from banklearn.estimators.on_dask import DaskData
 from banklearn.planning import Problem, calibrate, plan
-from banklearn.posterior.scaling import fit_scaling, target_scaling
 from banklearn.sampler import sweep as kernel
 from banklearn.sources import TableSource
 
@@ -32,12 +31,7 @@ def compare(folder: Path, given: argparse.Namespace, client: Any) -> dict[str, A
     import dask.dataframe as dd
 
     local = SourceData(TableSource(folder, "y"))
-    found = local.survey(summarise_numbers, 0)
-    X, y, _ = local.rows(np.arange(found.n_rows))
-    scaling = fit_scaling(X[:100_000], None, "standard", found.inputs)
-    prepare = Preparation(Standardised(target_scaling(found.target)), scaling=scaling)
-    problem = make_problem(scaling(X), prepare.encode(y), given.frequencies)
-    del X, y
+    problem, prepare, found = in_memory(local, given.frequencies)
     remote = DaskData.collect(dd.read_parquet(folder), None, None, "y", client)
     remote.survey(summarise_numbers, 0)
     engines: dict[str, Any] = {"memory": problem.engine, "dask": remote.engine(prepare, found)}
@@ -53,7 +47,7 @@ def compare(folder: Path, given: argparse.Namespace, client: Any) -> dict[str, A
     seconds = medians(
         alternate({name: lambda name=name: sweep(name) for name in engines}, given.repeats)
     )
-    size = Problem(found.n_rows, int(scaling.used.sum()), given.frequencies)
+    size = Problem(found.n_rows, problem.model.prior.d, given.frequencies)
     rates = calibrate(size.frequencies, size.inputs)
     return {
         "predicted_seconds_per_sweep": plan(size, rates, given.workers).seconds,

@@ -22,27 +22,22 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
-import os
 import time
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from studies import measured, processors, publish, study_parser
 from study_sets import Rows, study_rows, task_of
 
 from banklearn import BankClassifier, BankRegressor, polish
 from banklearn.experiments.cells import Cell, Record, parameters_of
 from banklearn.experiments.one_fold import compile_first
-from banklearn.experiments.pool import run_cells
 from banklearn.experiments.scores import classification_scores, regression_scores
 from banklearn.experiments.tables import markdown
 
-HERE = Path(__file__).parent
-RESULT = HERE / "results" / "draws_study.md"
 #: Draws that predict alone.
 ALONE = 5
 #: What is shown, by its name in the scores; the figures of a line that is not there are dashes.
@@ -144,52 +139,29 @@ def legend(records: Sequence[Record], M: int) -> str:
     made = "; ".join(
         f"{r['set']} {min(r['sweeps'])} to {max(r['sweeps'])} of {r['planned']}" for r in records
     )
-    cpu = ", ".join(sorted({str(r["cpu"]) for r in records}))
     return (
-        f"Fold 0, M = {M}, default settings; sweeps that the chains made: {made} ({cpu}). nlpd is "
-        "the mean negative log predictive density of test rows. The figures of one draw are means "
-        f"over {ALONE} draws."
+        f"Fold 0, M = {M}, default settings; sweeps that the chains made: {made} "
+        f"({processors(records)}). nlpd is the mean negative log predictive density of test rows. "
+        f"The figures of one draw are means over {ALONE} draws."
     )
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sets", default="noise,concrete,bike,eeg")
+    parser = study_parser(__doc__, "draws_study", "noise,concrete,bike,eeg", "sets")
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--seconds", type=float, help="of a whole fit; default: all its sweeps")
-    parser.add_argument("--frequencies", type=int, default=384)
-    parser.add_argument("--rows", type=int, help="of a set, to try the machinery")
-    parser.add_argument("--jobs", type=int, default=1, help="sets at the same time")
-    parser.add_argument("--cores-per-job", type=int, default=2, help="cores of each of them")
-    parser.add_argument("--within", type=float, help="seconds within which to end")
-    parser.add_argument("--work", type=Path, default=HERE / ".cache" / "draws_study")
-    parser.add_argument("--out", type=Path, default=RESULT, help="the table; JSON lies beside it")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
     how = (options.chains, options.seconds, options.frequencies, options.rows)
     cells = [cell(name, *how) for name in options.sets.split(",")]
-    outcome = run_cells(
-        cells, options.work, options.jobs, options.cores_per_job, within=options.within
-    )
-    records: list[Record] = [outcome.records[c.key] for c in cells if c.key in outcome.records]
+    records = measured(cells, options)
     if records:
-        text = table(records) + "\n\n" + legend(records, options.frequencies)
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(text + "\n", encoding="utf-8")
-        kept = json.dumps(records, indent=1)
-        options.out.with_suffix(".json").write_text(kept + "\n", encoding="utf-8")
-        print(text)
-    print(f"\n{len(records)} of {len(cells)} sets are measured.")
-    for key, problem in outcome.failures.items():
-        print(f"{key} failed: {problem.splitlines()[-1]}")
+        publish(options.out, table(records), legend(records, options.frequencies), records)
     return records
 
 

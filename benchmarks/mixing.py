@@ -27,21 +27,18 @@ All of it on 16 cores, in 10 minutes; what was measured is kept in --work:
 from __future__ import annotations
 
 import argparse
-import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from chains import Course, Problem, in_turn, prepare
 from numpy.typing import NDArray
+from studies import measured, processors, publish, study_parser
 from study_sets import study_rows, task_of
 
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.one_fold import compile_first
-from banklearn.experiments.pool import run_cells
 from banklearn.experiments.tables import markdown
 from banklearn.numerics.streams import Streams
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
@@ -52,12 +49,10 @@ from banklearn.sampler.sweep import Chain, Tuning
 
 Array = NDArray[np.float64]
 
-HERE = Path(__file__).parent
-RESULT = HERE / "results" / "mixing.md"
 PROBES = 20
 SCHEDULES = ("default", "jumps")
-#: The estimators' warm-up; time ends what comes after it.
-WARMUP, ENDLESS = 300, 1_000_000
+#: Time ends what comes after warm-up.
+ENDLESS = 1_000_000
 #: Turns that the two take.
 SLICES = 8
 #: Share of the time within which the squared distance is measured.
@@ -67,8 +62,8 @@ COUNTS = ("all chains", "each chain", "one spread")
 
 def warmed(problem: Problem, streams: Streams, seconds: float) -> tuple[Chain, Tuning, int]:
     """The chain, tuning and sweep that the default schedule reaches in some seconds."""
-    stages = growing_stages(problem.engine.n_rows, WARMUP)
-    plan = Plan(WARMUP, 1, ENDLESS, seconds, stages)
+    stages = growing_stages(problem.engine.n_rows, problem.n_warmup)
+    plan = Plan(problem.n_warmup, 1, ENDLESS, seconds, stages)
     run = run_chain(
         problem.engine,
         problem.model,
@@ -177,12 +172,10 @@ def middle(values: Sequence[float]) -> float:
     return float(np.median(finite)) if finite else float("nan")
 
 
-def table(records: Sequence[Record], seconds: float) -> str:
+def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]]) -> str:
     """Rates and their ratios, in Markdown: two lines for every set and way of counting."""
     lines = []
-    for name in dict.fromkeys(r["set"] for r in records):
-        here = [r for r in records if r["set"] == name]
-        found = rates(here, seconds)
+    for name, found in rates_of_sets.items():
         for count in COUNTS:
             for what, part in (("evidence", slice(0, 1)), ("probes", slice(1, None))):
                 a, b = (middle(found[s][count][part]) for s in SCHEDULES)
@@ -212,51 +205,31 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     return (
         f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
         f"default schedule reached in {options.warm:g} s, then {options.seconds:g} s for each, in "
-        f"turn on one core ({', '.join(sorted({str(r['cpu']) for r in records}))}). Default and "
-        "jumps only in each pair of figures; of the probes, the median of 20 rates and the "
-        "largest R-hat."
+        f"turn on one core ({processors(records)}). Default and jumps only in each pair of "
+        f"figures; of the probes, the median of {PROBES} rates and the largest R-hat."
     )
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sets", default="noise,bike,eeg")
+    parser = study_parser(__doc__, "mixing", "noise,bike,eeg", "pairs", cores_per_job=None)
     parser.add_argument("--chains", type=int, default=4, help="pairs of chains")
     parser.add_argument("--warm", type=float, default=150.0, help="seconds of warm-up of a pair")
     parser.add_argument("--seconds", type=float, default=170.0, help="of each chain of a pair")
-    parser.add_argument("--frequencies", type=int, default=384)
-    parser.add_argument("--rows", type=int, help="of a set, to try the machinery")
-    parser.add_argument("--jobs", type=int, default=1, help="pairs at the same time, one core each")
-    parser.add_argument("--within", type=float, help="seconds within which to end")
-    parser.add_argument("--work", type=Path, default=HERE / ".cache" / "mixing")
-    parser.add_argument("--out", type=Path, default=RESULT, help="the table; JSON lies beside it")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
     how = (options.warm, options.seconds, options.frequencies, options.rows)
     cells = [cell(s, c, *how) for c in range(options.chains) for s in options.sets.split(",")]
-    outcome = run_cells(cells, options.work, options.jobs, 1, within=options.within)
-    records: list[Record] = [outcome.records[c.key] for c in cells if c.key in outcome.records]
+    records = measured(cells, options)
     found = {}
+    for name in dict.fromkeys(r["set"] for r in records):
+        found[name] = rates([r for r in records if r["set"] == name], options.seconds)
     if records:
-        text = table(records, options.seconds) + "\n\n" + legend(records, options)
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(text + "\n", encoding="utf-8")
-        for name in dict.fromkeys(r["set"] for r in records):
-            found[name] = rates([r for r in records if r["set"] == name], options.seconds)
-        kept = json.dumps(found, indent=1)
-        options.out.with_suffix(".json").write_text(kept + "\n", encoding="utf-8")
-        print(text)
-    print(f"\n{len(records)} of {len(cells)} pairs are measured.")
-    for key, problem in outcome.failures.items():
-        print(f"{key} failed: {problem.splitlines()[-1]}")
+        publish(options.out, table(found), legend(records, options), found)
     return found
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from measure import Problem as InMemory
 from measure import alternate, child, duration, environment, machine, make_problem, medians, table
 from memory import peak
 from sklearn.exceptions import ConvergenceWarning
@@ -32,6 +33,7 @@ from banklearn.planning import Problem, calibrate, plan
 from banklearn.posterior.scaling import fit_scaling, target_scaling
 from banklearn.sampler import sweep as kernel
 from banklearn.sources import TableSource
+from banklearn.sources.survey import Survey
 
 FILE_ROWS = 1_000_000
 GROUP_ROWS = 131_072
@@ -83,16 +85,20 @@ def fit(folder: Path, given: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def compare(folder: Path, given: argparse.Namespace) -> dict[str, object]:
-    """Alternate whole sweeps of both engines on the same rows."""
-    files = sorted(folder.glob("*.parquet"))[: -(-given.compare // FILE_ROWS)]
-    data = SourceData(TableSource(files, "y"))
+def in_memory(data: SourceData, M: int) -> tuple[InMemory, Preparation, Survey]:
+    """The problem of all rows in memory, how rows are prepared for it, and what they are like."""
     found = data.survey(summarise_numbers, 0)
     X, y, _ = data.rows(np.arange(found.n_rows))
     scaling = fit_scaling(X[:100_000], None, "standard", found.inputs)
     prepare = Preparation(Standardised(target_scaling(found.target)), scaling=scaling)
-    problem = make_problem(scaling(X), prepare.encode(y), given.frequencies)
-    del X, y
+    return make_problem(scaling(X), prepare.encode(y), M), prepare, found
+
+
+def compare(folder: Path, given: argparse.Namespace) -> dict[str, object]:
+    """Alternate whole sweeps of both engines on the same rows."""
+    files = sorted(folder.glob("*.parquet"))[: -(-given.compare // FILE_ROWS)]
+    data = SourceData(TableSource(files, "y"))
+    problem, prepare, found = in_memory(data, given.frequencies)
     engines = {"memory": problem.engine, "chunked": data.engine(prepare, found)}
     assert isinstance(problem.engine, MemoryEngine)
     chains = dict.fromkeys(engines, problem.chain)
@@ -113,7 +119,7 @@ def compare(folder: Path, given: argparse.Namespace) -> dict[str, object]:
     )
     busy = medians(processor)  # on a busy machine, processor time is what can be compared
     same = np.array_equal(chains["memory"].state.W, chains["chunked"].state.W)
-    size = Problem(found.n_rows, int(scaling.used.sum()), given.frequencies)
+    size = Problem(found.n_rows, problem.model.prior.d, given.frequencies)
     return {
         "predicted_seconds_per_sweep": plan(size, calibrate(size.frequencies, size.inputs)).seconds,
         "compare_rows": found.n_rows,

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from chains import Course, Problem, drawn_weights, in_turn, prepare
+from studies import processors
 
 from banklearn.datasets import load
 from banklearn.experiments.cells import Cell, Record
@@ -113,11 +114,6 @@ def table(records: list[Record], M: int, seconds: float, repeats: int) -> str:
         "the chains have not met, and the figures are upper bounds.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def processors(records: list[Record]) -> str:
-    """The processors on which the records were made."""
-    return ", ".join(sorted({str(record["cpu"]) for record in records}))
 
 
 def main() -> None:

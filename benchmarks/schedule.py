@@ -27,29 +27,23 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
-import os
 import time
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from studies import measured, processors, publish, study_parser
 from study_sets import study_rows, task_of
 
 from banklearn import BankClassifier, BankRegressor
 from banklearn.datasets.names import Task
 from banklearn.experiments.cells import Cell, Record, parameters_of
 from banklearn.experiments.one_fold import compile_first
-from banklearn.experiments.pool import run_cells
 from banklearn.experiments.tables import markdown, plus_minus, standard_error
 from banklearn.model.features import feature_rows
 from banklearn.model.laplace import laplace_log_evidence
-
-HERE = Path(__file__).parent
-RESULT = HERE / "results" / "schedule.md"
 
 #: Settings of each schedule; both run until time is up, however many sweeps that takes.
 PAPER = {
@@ -103,7 +97,7 @@ def measure(
         "warmup": [int(trace["warmup"]) for trace in model.trace_],
         "scaling": model.input_scaling_.kind,
         "trend": model.trend_,
-        "scale": model.starting_point_.scale,
+        "scale": model._start.scale,  # of its chains; starting_point_ is the best fixed kernel
     }
 
 
@@ -182,53 +176,32 @@ def legend(records: Sequence[Record], seconds: float, M: int) -> str:
     return (
         f"M = {M}, {seconds:g} s a fit ({min(spent):.1f} to {max(spent):.1f} s measured), {chains} "
         f"chains, cores of a fit: {', '.join(sorted({str(r['cores']) for r in records}))} "
-        f"({', '.join(sorted({str(r['cpu']) for r in records}))}). Regression: mean of the last "
-        f"{LAST} sweeps on all rows. Classification: Laplace's approximation at the last draws."
+        f"({processors(records)}). Regression: mean of the last {LAST} sweeps on all rows. "
+        "Classification: Laplace's approximation at the last draws."
     )
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sets", default="bike,arm,eeg")
+    parser = study_parser(__doc__, "schedule", "bike,arm,eeg", "fits")
     parser.add_argument("--seconds", type=float, default=60.0, help="of every fit")
     parser.add_argument("--seeds", type=int, default=10, help="seeds 0, 1, ...")
-    parser.add_argument("--frequencies", type=int, default=384)
-    parser.add_argument("--rows", type=int, help="of a set, to try the machinery")
-    parser.add_argument("--jobs", type=int, default=1, help="fits at the same time")
-    parser.add_argument("--cores-per-job", type=int, default=2, help="cores of each of them")
-    parser.add_argument("--within", type=float, help="seconds within which to end")
-    parser.add_argument("--work", type=Path, default=HERE / ".cache" / "schedule")
-    parser.add_argument("--out", type=Path, default=RESULT, help="the table; JSON lies beside it")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
     cells = [
         cell(name, schedule, seed, options.seconds, options.frequencies, options.rows)
         for seed in range(options.seeds)
         for name in options.sets.split(",")
         for schedule in SCHEDULES
     ]
-    outcome = run_cells(
-        cells, options.work, options.jobs, options.cores_per_job, within=options.within
-    )
-    records: list[Record] = [outcome.records[c.key] for c in cells if c.key in outcome.records]
+    records = measured(cells, options)
     if records:
-        text = table(records) + "\n\n" + legend(records, options.seconds, options.frequencies)
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(text + "\n", encoding="utf-8")
-        kept = json.dumps(records, indent=1)
-        options.out.with_suffix(".json").write_text(kept + "\n", encoding="utf-8")
-        print(text)
-    print(f"\n{len(records)} of {len(cells)} fits are measured.")
-    for key, problem in outcome.failures.items():
-        print(f"{key} failed: {problem.splitlines()[-1]}")
+        how = legend(records, options.seconds, options.frequencies)
+        publish(options.out, table(records), how, records)
     return records
 
 

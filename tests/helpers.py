@@ -109,6 +109,16 @@ def fresh_gram(problem: Problem, W: np.ndarray | None = None, block_rows: int = 
     return problem.engine(block_rows).sum(GramSum(W, problem.trend, working, 1))
 
 
+def autoregression(phi: float, n: int, m: int = 2, seed: int = 0) -> np.ndarray:
+    """m stationary AR(1) chains (m, n) of unit variance."""
+    rng = np.random.default_rng(seed)
+    x = np.empty((m, n))
+    x[:, 0] = rng.standard_normal(m)
+    for i in range(1, n):
+        x[:, i] = phi * x[:, i - 1] + np.sqrt(1 - phi**2) * rng.standard_normal(m)
+    return x
+
+
 def close(actual: object, expected: object, relative: float, absolute: float = 0.0) -> None:
     """assert_allclose with the tolerance first in mind."""
     np.testing.assert_allclose(actual, expected, rtol=relative, atol=absolute)

@@ -1,33 +1,11 @@
 """The speed benchmarks run, and what they compare is what they say."""
 
-import importlib
 import json
-import sys
 
 import numpy as np
 import pytest
 
 from helpers import close
-
-SCRIPTS = {
-    "bench",
-    "delayed_acceptance",
-    "low_rank",
-    "measure",
-    "memory",
-    "products",
-    "revisions",
-    "versus",
-}
-
-
-@pytest.fixture
-def scripts(repository, monkeypatch):
-    """Import a module of the benchmarks folder by name."""
-    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    yield importlib.import_module
-    for name in SCRIPTS & set(sys.modules):
-        del sys.modules[name]
 
 
 def test_every_section_runs_at_tiny_sizes(scripts, tmp_path, capsys):

@@ -1,23 +1,9 @@
 """The paper's algorithm, kept for comparison, makes the decisions that the sweep makes."""
 
-import importlib
-import sys
-
 import numpy as np
 import pytest
 
 from helpers import close
-
-
-@pytest.fixture
-def scripts(repository, monkeypatch):
-    """Import a module of the benchmarks folder by name."""
-    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    before = set(sys.modules)
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if name in {"bench", "delayed_acceptance", "low_rank", "measure", "memory", "versus"}:
-            del sys.modules[name]
 
 
 def plain(scripts, problem, **options):

@@ -1,20 +1,8 @@
 """The planted errors still fit the code, and the machinery notices one of them."""
 
-import importlib
 import json
-import sys
 
 import pytest
-
-
-@pytest.fixture
-def scripts(repository, monkeypatch):
-    """Import a module of the benchmarks folder by name."""
-    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    yield importlib.import_module
-    ours = {"mutants", "mutation", "planted", "planting", "master_seeds", "campaign"}
-    for name in ours & set(sys.modules):
-        del sys.modules[name]
 
 
 def test_every_planted_error_fits_in_one_place(scripts, repository):

@@ -1,23 +1,12 @@
 """The studies of the sampler run at tiny sizes, and count what they say."""
 
-import importlib
 import json
-import sys
 
 import numpy as np
 import pytest
 
-SCRIPTS = {"chains", "draws_study", "mixing", "schedule", "study_sets"}
-
-
-@pytest.fixture
-def scripts(repository, monkeypatch):
-    """Import a module of the benchmarks folder by name."""
-    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    yield importlib.import_module
-    for name in SCRIPTS & set(sys.modules):
-        del sys.modules[name]
-
+from banklearn import BankClassifier, BankRegressor
+from banklearn.numerics.streams import Streams
 
 TINY = ["--frequencies", "8", "--rows", "120", "--sets", "arm,arm-near"]
 
@@ -85,6 +74,19 @@ def test_the_papers_schedule_jumps_and_nothing_else(scripts):
     assert tuning.gradient_every == 0
     assert (tuning.moves.draw_rho(50, np.random.default_rng(0)) == 1.0).all()
     assert tuning.moves.switch == 0.0
+
+
+@pytest.mark.parametrize("name", ["arm", "arm-near"])
+def test_a_study_begins_where_the_estimators_chains_do(scripts, name):
+    chains, data = scripts("chains"), scripts("study_sets").study_rows(name, 150)
+    problem = chains.prepare(data.task, data.X, data.y, data.X[:3], 6)
+    kind = BankRegressor if data.task == "regression" else BankClassifier
+    model = kind(6, n_draws=1, n_chains=1, random_state=0, device="cpu").fit(data.X, data.y)
+    assert problem.start == model._start != model.starting_point_
+    assert problem.n_warmup == model.n_warmup
+    state = problem.starting(Streams(0, 0))
+    assert state.lam == problem.model.likelihood.start_lam(model._start.lam)
+    np.testing.assert_array_equal(state.psi, model.prior_.psi_mean)
 
 
 def test_the_rate_on_one_spread_is_that_of_an_autoregression(scripts, seed):

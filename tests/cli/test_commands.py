@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import typer
 from typer.main import get_command
 
 from banklearn import BankRegressor, __version__, load_model
@@ -382,3 +383,10 @@ def test_completion_is_offered(tmp_path):
 )
 def test_spans_of_time(text, expected):
     assert seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["0s", "banana", "5 parsecs", "-3m"])
+def test_what_is_no_span_of_time_is_refused_with_its_option(text):
+    with pytest.raises(typer.BadParameter, match="is not a span of time above zero") as refused:
+        seconds(text, "--max-time")
+    assert refused.value.param_hint == "--max-time"

@@ -113,9 +113,9 @@ def test_a_classifier_sends_pilots_with_the_law_of_a_regression(monkeypatch):
     seen = []
     whole = Pilots.at
 
-    def at(self, scale):
-        seen.append(self.prior_at(scale))
-        return whole(self, scale)
+    def at(self, scale, model):
+        seen.append(model.prior)
+        return whole(self, scale, model)
 
     monkeypatch.setattr(Pilots, "at", at)
     _, X, y = pilot_fit()

@@ -132,6 +132,8 @@ def test_what_cannot_be_is_refused_in_a_sentence():
         BankFeatures(small()).fit(X, None)
     with pytest.raises(TypeError, match="must be a BankRegressor or a BankClassifier, not Ridge"):
         BankFeatures(Ridge()).fit(X, y)
+    with pytest.raises(TypeError, match="must be a BankRegressor or a BankClassifier, not int"):
+        BankFeatures(3).fit(X, y)
     with pytest.raises(ValueError, match="max_draws must be at least 1"):
         BankFeatures(small(), max_draws=0).fit(X, y)
 

@@ -41,8 +41,19 @@ def test_rows_of_different_length():
 
 
 def test_a_path_is_no_table():
-    with pytest.raises(ValueError, match=r"is the text 'data\.csv'"):
+    with pytest.raises(ValueError, match=r"is the text 'data\.csv'.*fit\(path, target='y'\)"):
         small().fit("data.csv", Y)
+
+
+def test_columns_of_the_same_name():
+    table = pd.DataFrame(np.column_stack([X, X]), columns=["a", "b", "a", "b"])
+    with pytest.raises(ValueError, match="several columns of the same name: 'a', 'b'"):
+        small().fit(table, Y)
+
+
+def test_a_word_for_a_scale():
+    with pytest.raises(ValueError, match="must be a number above zero or 'auto', but is 'wide'"):
+        small(spectral_scale="wide").fit(X, Y)
 
 
 @pytest.mark.parametrize(

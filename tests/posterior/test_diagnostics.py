@@ -15,17 +15,7 @@ from banklearn.posterior.diagnostics import (
     standard_error,
     tail_effective,
 )
-from helpers import close
-
-
-def autoregression(phi, n, m=4, seed=0):
-    """m stationary AR(1) chains of unit variance."""
-    rng = np.random.default_rng(seed)
-    x = np.empty((m, n))
-    x[:, 0] = rng.standard_normal(m)
-    for i in range(1, n):
-        x[:, i] = phi * x[:, i - 1] + np.sqrt(1 - phi**2) * rng.standard_normal(m)
-    return x
+from helpers import autoregression, close
 
 
 @pytest.mark.parametrize("phi", [-0.5, 0.0, 0.5, 0.9, 0.97])
@@ -43,7 +33,7 @@ def test_the_standard_error_is_that_of_the_mean():
 
 
 def test_chains_that_agree_have_r_hat_one():
-    x = autoregression(0.5, 5000)
+    x = autoregression(0.5, 5000, 4)
     close(r_hat(x), 1.0, 0.005)
     assert r_hat(x + np.array([[0.0], [0.0], [0.0], [2.0]])) > 1.2
     drifting = x + np.linspace(0, 3, 5000)
@@ -144,7 +134,7 @@ def test_the_tail_is_that_of_the_worse_quantile():
     low, high = (x <= np.quantile(split(x), q) for q in (0.05, 0.95))
     sizes = [effective_sample_size(flag.astype(float)) for flag in (low, high)]
     assert tail_effective(x) == min(sizes)
-    sticky = np.where(autoregression(0.99, 2000) > 1.5, 5.0, x)  # a tail visited in long stays
+    sticky = np.where(autoregression(0.99, 2000, 4) > 1.5, 5.0, x)  # a tail visited in long stays
     assert tail_effective(sticky) < 0.25 * bulk_effective(sticky)
 
 

@@ -12,23 +12,14 @@ from banklearn.posterior.settling import (
     Probes,
     climb,
     judge,
+    least_draws,
     look,
-    planned_draws,
+    most_draws,
     watched,
 )
 from banklearn.sampler.run import Run
 from fitted import one_input, two_classes
-from helpers import close
-
-
-def autoregression(phi, n, m=2, seed=0):
-    """m stationary AR(1) chains of unit variance."""
-    rng = np.random.default_rng(seed)
-    x = np.empty((m, n))
-    x[:, 0] = rng.standard_normal(m)
-    for i in range(1, n):
-        x[:, i] = phi * x[:, i - 1] + np.sqrt(1 - phi**2) * rng.standard_normal(m)
-    return x
+from helpers import autoregression, close
 
 
 def judged(likelihood, **others):
@@ -138,7 +129,7 @@ def runs_of(model):
 
 def probes_of(model, X):
     rng = Streams(0).at(Purpose.START, block=5)
-    return Probes.among(model.input_scaling_(X), model.starting_point_.scale, rng)
+    return Probes.among(model.input_scaling_(X), model._start.scale, rng)
 
 
 @pytest.mark.parametrize("fit", [one_input, two_classes])
@@ -229,5 +220,5 @@ def test_few_or_equal_rows_give_what_lags_there_are(X):
 def test_looks_grow():
     assert list(LOOKS) == sorted(set(LOOKS))
     assert LOOKS[0] >= LEAST_DRAWS
-    assert planned_draws("auto") == LOOKS[0]
-    assert planned_draws(7) == 7
+    assert (least_draws("auto"), most_draws("auto")) == (LOOKS[0], LOOKS[-1])
+    assert least_draws(7) == most_draws(7) == 7

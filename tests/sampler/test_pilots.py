@@ -68,8 +68,8 @@ def test_the_climb_ends_where_the_next_scale_gets_less_far():
 def test_each_pilot_starts_with_the_precision_that_suits_its_scale():
     sent = pilots(lambda X: np.sin(6 * X[:, 0]))
     for scale in (0.5, 4.0):
-        point, chain = sent.at(scale)
-        assert chain.state.lam == point.lam
+        point, chain = sent.at(scale, sent.model_at(scale))
+        assert chain.state.lam == chain.solved.lam == point.lam
         assert point.scale == scale
         prior = prior_at(1)(scale)
         values = [

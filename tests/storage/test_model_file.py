@@ -230,7 +230,7 @@ def test_a_real_limit_on_file_sizes_leaves_the_old_file(saved):
 
 
 def test_places_where_no_file_can_be(saved, tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"nowhere/model\.bank'$"):
         fitted("regressor").save(tmp_path / "nowhere" / "model.bank")
     with pytest.raises(OSError, match=r"directory"):
         fitted("regressor").save(tmp_path)

@@ -22,7 +22,7 @@ def compare(
     task: use.TaskOption = "auto",
     max_time: Annotated[
         str,
-        typer.Option(help="Time for the whole comparison, kept whatever happens: 90s, 1h, none."),
+        typer.Option(help="Time for the whole comparison, never exceeded: 90s, 1h, or none."),
     ] = "9m",
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     frequencies: Annotated[int, typer.Option(min=1, help="Frequencies of BaNK and RKS.")] = 384,
@@ -44,7 +44,7 @@ def compare(
 
     $ bank compare flats.csv --target price --frequencies 32 --folds 2 --max-time 20s
     """
-    limit = seconds(max_time)
+    limit = seconds(max_time, "--max-time")
     from banklearn.cli import say
     from banklearn.cli.contest import MODULES, Clock, run
     from banklearn.cli.prepare import prepare

@@ -10,8 +10,11 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
 
 
-def seconds(text: str | None) -> float | None:
-    """Seconds; "none" and no text mean no limit, a bare number means seconds."""
+def seconds(text: str | None, option: str | None = None) -> float | None:
+    """Seconds; "none" and no text mean no limit, a bare number means seconds.
+
+    option is named where the text cannot be read.
+    """
     if text is None or text.strip().lower() == "none":
         return None
     word = text.strip().lower()
@@ -21,6 +24,8 @@ def seconds(text: str | None) -> float | None:
     total = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if _PATTERN.sub("", word).strip() or total <= 0:
         raise typer.BadParameter(
-            f"{text!r} is not a span of time; write 90s, 5m or 1h30m, or none for no limit."
+            f"{text!r} is not a span of time above zero; write 90s, 5m or 1h30m, or none for no "
+            "limit.",
+            param_hint=option,
         )
     return total

@@ -62,7 +62,8 @@ def fit(
     $ bank fit flats.csv --target price --out flats.bank --report flats.html --frequencies 32
     --max-time 5s
     """
-    limit = seconds(max_time)
+    limit = seconds(max_time, "--max-time")
+    every = seconds(checkpoint_every, "--checkpoint-every") or NEVER
     n_draws = use.number_of_draws(draws)
     check_output(out, "--out", data)
     check_output(report, "--report", data, out)
@@ -87,7 +88,7 @@ def fit(
     say.notes([*found.notes, *learned.notes])
     say.warn(found.unusable)
     _show_plan(learned.plan, found.target, len(train), len(test))
-    construct, during = checkpoint_options(out, resume, seconds(checkpoint_every) or NEVER)
+    construct, during = checkpoint_options(out, resume, every)
     model = make(
         found.target.task,
         n_frequencies=frequencies,

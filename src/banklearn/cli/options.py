@@ -39,7 +39,9 @@ Drop = Annotated[
 ]
 Text = Annotated[
     list[str] | None,
-    typer.Option(help="A column to treat as text whatever it looks like; several times."),
+    typer.Option(
+        help="A column to treat as text whatever it looks like; may be given several times."
+    ),
 ]
 Encode = Annotated[
     Literal["auto", "one-hot", "target"],
@@ -58,7 +60,10 @@ def read_options(
         try:
             codecs.lookup(encoding)
         except LookupError:
-            raise typer.BadParameter(f"{encoding!r} is not an encoding that is known.") from None
+            raise typer.BadParameter(
+                f"{encoding!r} is not an encoding that Python knows; utf-8 and cp1252 are two.",
+                param_hint="--encoding",
+            ) from None
     return ReadOptions(symbol, encoding, tuple(missing or ()), skip)
 
 

@@ -10,17 +10,21 @@ import typer
 
 def plan(
     rows: Annotated[int, typer.Option(min=1, help="Rows of the data.")],
-    inputs: Annotated[int, typer.Option(min=1, help="Inputs.")],
+    inputs: Annotated[int, typer.Option(min=1, help="Inputs: columns besides the target.")],
     frequencies: Annotated[int, typer.Option(min=1, help="Random frequencies M.")] = 384,
     workers: Annotated[
         int, typer.Option(min=0, help="Workers of a Dask cluster; 0 plans for this machine.")
     ] = 0,
     threads: Annotated[int, typer.Option(min=1, help="Threads per worker.")] = 1,
-    classes: Annotated[int, typer.Option(min=0, help="Classes; 0 means regression.")] = 0,
-    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 4,
+    classes: Annotated[
+        int, typer.Option(min=0, help="Classes of the target; 0 means regression.")
+    ] = 0,
+    chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 4,
     sweeps: Annotated[int, typer.Option(min=1, help="Sweeps on all rows, per chain.")] = 220,
-    seconds: Annotated[float, typer.Option(min=0.5, help="Time for the calibration.")] = 10.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seconds: Annotated[float, typer.Option(min=0.5, help="Seconds for the calibration.")] = 10.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, for scripts.")
+    ] = False,
 ) -> None:
     """Predict flops, bytes, memory and seconds per sweep from a short calibration here.
 

@@ -39,7 +39,9 @@ def predict(
     $ bank predict flats.bank flats.csv --out predictions.parquet --interval 0.95
     """
     if interval is not None and not 0 < interval < 1:
-        raise typer.BadParameter("it must lie between 0 and 1", param_hint="--interval")
+        raise typer.BadParameter(
+            f"{interval:g} does not lie between 0 and 1.", param_hint="--interval"
+        )
     check_output(out, "--out", model, data)
     from banklearn.cli import say
     from banklearn.cli.files import load

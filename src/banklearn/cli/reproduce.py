@@ -12,24 +12,24 @@ from banklearn.experiments import EXPERIMENTS, Options, experiment, parse_budget
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all")],
-    out: Annotated[Path, typer.Option(help="folder for results, tables and figures")],
-    sets: Annotated[str, typer.Option(help="data sets, for example noise,bike")] = "",
-    folds: Annotated[str, typer.Option(help="folds, for example 0,1; default all five")] = "",
-    methods: Annotated[str, typer.Option(help="methods, for example rks,mkl,bank")] = "",
+    name: Annotated[str, typer.Argument(help=f"{', '.join(EXPERIMENTS)}, or all.")],
+    out: Annotated[Path, typer.Option(help="The folder for results, tables and figures.")],
+    sets: Annotated[str, typer.Option(help="Data sets, for example noise,bike.")] = "",
+    folds: Annotated[str, typer.Option(help="Folds, for example 0,1; default: all five.")] = "",
+    methods: Annotated[str, typer.Option(help="Methods, for example rks,mkl,bank.")] = "",
     budget: Annotated[
         str,
-        typer.Option(help="full, protocol, tiny, or the seconds that a BaNK fit may take"),
+        typer.Option(help="full, protocol, tiny, or the seconds that a BaNK fit may take."),
     ] = "protocol",
-    jobs: Annotated[int, typer.Option(help="cells measured at the same time")] = 1,
-    cores_per_job: Annotated[int, typer.Option(help="cores of each of them")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, help="Cells measured at the same time.")] = 1,
+    cores_per_job: Annotated[int, typer.Option(min=1, help="Cores of each of them.")] = 2,
     within: Annotated[
         float | None,
         typer.Option(
-            help="seconds for each experiment; what is left goes on with the same command"
+            help="Seconds for each experiment; what is left goes on with the same command."
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
     """Run an experiment of the paper and write its table and figures.
 

@@ -149,10 +149,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             check.positive(name, getattr(self, name))
         for name in ("max_time", "scale_shape", "nu0"):
             check.positive(name, getattr(self, name), none=True)
-        if not isinstance(self.spectral_scale, str):
-            check.positive("spectral_scale", self.spectral_scale)
-        if isinstance(self.spectral_scale, str):
-            check.one_of("spectral_scale", self.spectral_scale, ("auto",))
+        check.positive_or_auto("spectral_scale", self.spectral_scale)
         for name in ("growing_warmup", "merge_duplicates", "warm_start"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}.")
@@ -279,7 +276,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         elif not isinstance(engine, DeviceEngine):
             at_once = self.n_chains  # they share every read, or keep a cluster busy
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
-        looks = settling.LOOKS if self.n_draws == "auto" else (int(self.n_draws),)
+        looks = settling.looks_of(self.n_draws)
         plan = Plan(self.n_warmup, looks[-1], self.thin, None, stages)
         tuning = tuning_of(self)
         start = self._start

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.estimators.moves import moves_of
 from banklearn.estimators.resumption import Resumption
 from banklearn.estimators.starting import Choice, choose, chosen_before, part_of
 from banklearn.model.features import Trend
@@ -19,7 +20,6 @@ from banklearn.numerics.threads import limited_to
 from banklearn.posterior.scaling import InputScaling
 from banklearn.posterior.settling import Probes
 from banklearn.sampler import pilots
-from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.start import StartingPoint
 
 Array = NDArray[np.float64]
@@ -95,20 +95,21 @@ class Chooses:
         if stored is not None:
             choice, self._start = chosen_before(stored, moments, sample)
         else:
-            choice, self._start = self._choose_afresh(moments, sample, start, few, streams)
+            choices = self._contenders(moments, sample, start, streams)
+            choice, self._start = self._after_pilots(choices, start, few, streams)
         self.input_scaling_, self.trend_, self.starting_point_ = choice
         rng = streams.at(Purpose.START, block=5)
         self._probes = Probes.among(self.input_scaling_(start[0]), self._start.scale, rng)
 
-    def _choose_afresh(
+    def _contenders(
         self,
         moments: Moments,
         sample: tuple[Array, Array | None],
         start: tuple[Array, Array, Array | None],
-        few: NDArray[np.intp],
         streams: Streams,
-    ) -> tuple[Choice, StartingPoint]:
-        choices = choose(
+    ) -> list[Choice]:
+        """Choices that the parameters allow, and fixed kernels do not tell apart."""
+        return choose(
             moments,
             sample,
             start,
@@ -122,24 +123,22 @@ class Chooses:
             b0=self.b0,
             streams=streams,
         )
-        sweeps = pilots.pilot_sweeps(self.n_warmup)
-        if self.spectral_scale != "auto" or not sweeps:
-            return choices[0], choices[0][2]
-        return self._after_pilots(choices, start, few, sweeps, streams)
 
     def _after_pilots(
         self,
         choices: list[Choice],
         start: tuple[Array, Array, Array | None],
         few: NDArray[np.intp],
-        sweeps: int,
         streams: Streams,
     ) -> tuple[Choice, StartingPoint]:
         """The choice from which short chains get highest, and where from there on they do.
 
-        Each choice sends one pilot before any sends a second; if time ends that, evidence of fixed
-        kernels has the last word.
+        Each choice sends one pilot before any sends a second; if time ends that, or no pilot is
+        sent, evidence of fixed kernels has the last word.
         """
+        sweeps = pilots.pilot_sweeps(self.n_warmup)
+        if self.spectral_scale != "auto" or not sweeps:
+            return choices[0], choices[0][2]
         X, y, weight = start
         end = None if self.max_time is None else self._begun + PILOT_SHARE * self.max_time
 
@@ -152,7 +151,7 @@ class Chooses:
                 trend,
                 self.n_frequencies,
                 partial(self._prior, Xs.shape[1], lam_law=Chooses._lam_law),
-                Moves(jump=self.jump_probability, switch=self.switch_probability),
+                moves_of(self),
                 sweeps,
                 streams,
                 lambda: end is not None and time.monotonic() > end,

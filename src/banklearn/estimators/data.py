@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,13 @@ _NOT_NUMBERS = (
 def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
     """As scikit-learn's function; what is not a number is refused in a sentence."""
     if isinstance(X, str | bytes):
-        raise ValueError(f"X must be a table of numbers, but is the text {X!r}.")
+        raise ValueError(
+            f"X must be a table of numbers, but is the text {X!r}. Only fit reads files, with the "
+            "column to predict named instead of given as y: fit(path, target='y')."
+        )
     for name, values in (("X", X), *(("y", y) for y in args)):
         _refuse_masked(name, values)
+    _refuse_twins(X)
     _refuse_dates(X)
     try:
         return _validate_data(estimator, X, *args, **options)
@@ -123,6 +128,14 @@ def _refuse_masked(name: str, values: Any) -> None:
         raise ValueError(
             f"{name} is a masked array with {hidden} masked values, which are missing values. Fill "
             "them in, or remove those rows."
+        )
+
+
+def _refuse_twins(X: Any) -> None:
+    counts = Counter(name for name in getattr(X, "columns", ()) if isinstance(name, str | int))
+    if twins := [repr(name) for name, times in counts.items() if times > 1]:
+        raise ValueError(
+            f"X has several columns of the same name: {', '.join(twins)}. Rename or remove them."
         )
 
 

@@ -34,7 +34,7 @@ def warn_at_end(
     """Warn of an end before the plan's, or else of chains that have not settled."""
     kept = len(estimator.draws_)
     auto = estimator.n_draws == "auto"
-    planned = f"{estimator.n_chains * (rule.LOOKS[-1] if auto else int(estimator.n_draws))}"
+    planned = estimator.n_chains * rule.most_draws(estimator.n_draws)
     if interrupted:
         sampling = any(len(run.trace) > run.warmup for run in runs)
         warn_caller(

@@ -83,6 +83,7 @@ class BankFeatures(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankFeatures:
         """Learn the kernel from X (N, d) and y (N,); a row of weight w counts as w rows."""
         check.whole("max_draws", self.max_draws, 1)
+        self._check_estimator()
         if y is None:
             raise ValueError(
                 "BankFeatures requires y to be passed, but the target y is None: the kernel is "
@@ -137,6 +138,16 @@ class BankFeatures(TransformerMixin, BaseEstimator):
         linear = self.estimator_.trend_ == "linear"
         return int(self.estimator_.input_scaling_.used.sum()) if linear else 0
 
+    def _check_estimator(self) -> None:
+        from banklearn.estimators.classifier import BankClassifier
+        from banklearn.estimators.regressor import BankRegressor
+
+        if not isinstance(self.estimator, BankRegressor | BankClassifier | None):
+            raise TypeError(
+                "estimator must be a BankRegressor or a BankClassifier, not "
+                f"{type(self.estimator).__name__}."
+            )
+
     def _unfitted(self, y: Any) -> Any:
         from banklearn.estimators.classifier import BankClassifier
         from banklearn.estimators.regressor import BankRegressor
@@ -144,11 +155,6 @@ class BankFeatures(TransformerMixin, BaseEstimator):
         if self.estimator is None:
             kind = BankClassifier if _are_labels(to_memory(y)) else BankRegressor
             return kind(random_state=self.random_state)
-        if not isinstance(self.estimator, BankRegressor | BankClassifier):
-            raise TypeError(
-                "estimator must be a BankRegressor or a BankClassifier, not "
-                f"{type(self.estimator).__name__}."
-            )
         estimator = clone(self.estimator)
         if estimator.random_state is None:
             estimator.set_params(random_state=self.random_state)

@@ -11,13 +11,19 @@ from banklearn.sampler.sweep import Tuning
 
 if TYPE_CHECKING:
     from banklearn.estimators.base import BankBase
+    from banklearn.estimators.choosing import Chooses
+
+
+def moves_of(estimator: Chooses) -> Moves:
+    """How its frequencies are proposed, in pilots as in chains."""
+    return Moves(jump=estimator.jump_probability, switch=estimator.switch_probability)
 
 
 def tuning_of(estimator: BankBase) -> Tuning:
     """The tuning with which its chains begin; warm-up adapts it."""
     auto = estimator.gradient_every == "auto"
     return Tuning(
-        Moves(jump=estimator.jump_probability, switch=estimator.switch_probability),
+        moves_of(estimator),
         interweave_every=estimator.interweave_every,
         scheme=estimator.proposal,
         gradient_every=EVERY if auto else int(estimator.gradient_every),

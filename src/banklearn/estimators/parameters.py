@@ -25,6 +25,14 @@ def whole_or_auto(name: str, value: Any, least: int) -> None:
         raise ValueError(f"{name} must be a whole number or 'auto', but is {value!r}.")
 
 
+def positive_or_auto(name: str, value: Any) -> None:
+    """A finite number above zero, or "auto"."""
+    if not isinstance(value, str):
+        positive(name, value)
+    elif value != "auto":
+        raise ValueError(f"{name} must be a number above zero or 'auto', but is {value!r}.")
+
+
 def positive(name: str, value: Any, none: bool = False) -> None:
     """A finite number above zero (or None, where that has a meaning)."""
     if none and value is None:

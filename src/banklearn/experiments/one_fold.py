@@ -17,7 +17,7 @@ from banklearn.experiments import predictions, small_models
 from banklearn.experiments.cells import Cell, parameters_of
 from banklearn.experiments.methods import METHODS
 from banklearn.experiments.scores import probability_scores, regression_scores
-from banklearn.posterior.settling import planned_draws
+from banklearn.posterior.settling import least_draws
 
 RUNNER = "banklearn.experiments.one_fold:measure"
 
@@ -119,7 +119,7 @@ def chain_facts(model: Any) -> dict[str, Any]:
     """
     if not hasattr(model, "draws_"):
         return {"steps": model.n_steps_} if hasattr(model, "n_steps_") else {}
-    planned = model.n_warmup + planned_draws(model.n_draws) * model.thin
+    planned = model.n_warmup + least_draws(model.n_draws) * model.thin
     made = min(model.n_sweeps_)
     return {
         "sweeps": [int(n) for n in model.n_sweeps_],

@@ -29,7 +29,7 @@ from banklearn.gram import GramSum
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.model.features import Trend
 from banklearn.numerics.streams import Streams
-from banklearn.sampler.start import best_lam
+from banklearn.sampler.start import fixed_kernel
 
 Array = NDArray[np.float64]
 
@@ -55,9 +55,9 @@ def best_rbf(X: Array, y: Array, trend: Trend, M: int = FREQUENCIES) -> tuple[fl
     best = (1.0, -np.inf)
     for scale in 2.0 ** np.arange(-2.0, 7.01, 0.25):
         gram = engine.sum(GramSum(scale * xi, trend, working, 1))
-        _, evidence = best_lam(gram.G[0], gram.r[0], float(gram.tt[0]), float(gram.n[0]), 1.0, 1e-6)
-        if evidence > best[1]:
-            best = (float(scale), evidence)
+        here = fixed_kernel(float(scale), gram, 1.0, 1e-6)
+        if here.log_evidence > best[1]:
+            best = (here.scale, here.log_evidence)
     return best
 
 

@@ -58,9 +58,19 @@ LEAST_DRAWS = 8
 PROBES = 8
 
 
-def planned_draws(n_draws: int | str) -> int:
+def looks_of(n_draws: int | str) -> tuple[int, ...]:
+    """Draws of each chain at which a fit may end, unless it is cut short: the least first."""
+    return LOOKS if n_draws == "auto" else (int(n_draws),)
+
+
+def least_draws(n_draws: int | str) -> int:
     """Draws of each chain that a fit makes at least, unless it is cut short."""
-    return LOOKS[0] if n_draws == "auto" else int(n_draws)
+    return looks_of(n_draws)[0]
+
+
+def most_draws(n_draws: int | str) -> int:
+    """Draws of each chain that a fit makes at most."""
+    return looks_of(n_draws)[-1]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from banklearn._version import __version__
 from banklearn.posterior.extrapolation import THRESHOLD
-from banklearn.posterior.settling import planned_draws
+from banklearn.posterior.settling import least_draws
 from banklearn.report import checks
 from banklearn.report.classes import summarise_classes
 from banklearn.report.scores import bank_scores, rival_scores
@@ -243,7 +243,7 @@ def _reproduce(estimator: Any, baseline: Any) -> dict[str, Any]:
         "baseline": None if baseline is None else _text(baseline),
         "seed": _text(estimator.get_params().get("random_state")),
         "sweeps": [int(n) for n in estimator.n_sweeps_],
-        "planned_sweeps": estimator.n_warmup + planned_draws(estimator.n_draws) * estimator.thin,
+        "planned_sweeps": estimator.n_warmup + least_draws(estimator.n_draws) * estimator.thin,
         "draws": len(estimator.draws_),
         "versions": packages,
     }

@@ -68,8 +68,11 @@ def log_height(model: Model, state: State, gram: Gram, solved: Solved, V: Array)
 
 def climb_frequencies(
     engine: Engine, model: Model, state: State, working: WorkingFunction, max_iter: int
-) -> State:
-    """L-BFGS on log evidence and log prior of W, in coordinates whitened by the components."""
+) -> tuple[State, Array]:
+    """L-BFGS on log evidence and log prior of W, in coordinates whitened by the components.
+
+    Returned are the state there and its whitened frequencies.
+    """
     target = Target(engine, model.likelihood, model.trend, state, working, JitterCount())
 
     def objective(v: Array) -> tuple[float, Array]:
@@ -85,7 +88,8 @@ def climb_frequencies(
         method="L-BFGS-B",
         options={"maxiter": max_iter, "maxcor": 20},
     )
-    return state.with_(W=target.unwhiten(found.x.reshape(state.W.shape)))
+    V = found.x.reshape(state.W.shape)
+    return state.with_(W=target.unwhiten(V)), V
 
 
 def best_lam(model: Model, state: State, gram: Gram) -> State:
@@ -112,7 +116,7 @@ def climb(
     heights: list[float] = []
     working = working_of(engine, model, state, weights)
     for _ in range(rounds):
-        state = climb_frequencies(engine, model, state, working, max_iter)
+        state, V = climb_frequencies(engine, model, state, working, max_iter)
         gram, _ = measure(engine, model, state, working)
         state = best_lam(model, state, gram)
         solved = precision.solve(gram, state.lam, model.likelihood, JitterCount())
@@ -121,6 +125,5 @@ def climb(
             weights = Weights(np.stack([s.mu_n for s in solved.solutions]), roots)
             working = working_of(engine, model, state, weights)
             gram, solved = measure(engine, model, state, working)
-        target = Target(engine, model.likelihood, model.trend, state, working, JitterCount())
-        heights.append(log_height(model, state, gram, solved, target.whiten(state.W)))
+        heights.append(log_height(model, state, gram, solved, V))
     return Summit(state, gram, solved, tuple(heights))

@@ -9,7 +9,7 @@ as long as a short chain on a subsample ends with more evidence.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,10 +19,12 @@ from banklearn.engines.memory import MemoryEngine
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.model.features import Trend
 from banklearn.model.priors import Prior
+from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
+from banklearn.sampler import precision
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.start import FASTEST, StartingPoint, best_lam, starting_state
+from banklearn.sampler.start import FASTEST, StartingPoint, fixed_kernel, starting_state
 from banklearn.sampler.sweep import Chain, Model, Tuning
 
 Array = NDArray[np.float64]
@@ -66,31 +68,31 @@ class Pilots:
     streams: Streams
     late: Callable[[], bool] = lambda: False
 
-    def at(self, scale: float) -> tuple[StartingPoint, Chain]:
-        """A pilot's first state at a spectral scale, with the lam that suits it best."""
+    def model_at(self, scale: float) -> Model:
+        """The model that a pilot at a spectral scale samples from."""
         prior = self.prior_at(scale)
-        streams = Streams(self.streams.seed, CHAIN)
-        alpha = prior.alpha_shape / prior.alpha_rate
-        state = starting_state(self.M, prior.d, scale, 1.0, alpha, streams)
-        chain = collapsed.init(self._engine, self._model(prior), state, streams)
-        gram = chain.gram
-        lam, log_evidence = best_lam(
-            gram.G[0], gram.r[0], float(gram.tt[0]), float(gram.n[0]), prior.a0, prior.b0
-        )
-        return StartingPoint(scale, lam, log_evidence), replace(chain, state=state.with_(lam=lam))
+        return Model(prior, Gaussian(prior.a0, prior.b0), self.trend)
 
-    def reached(self, chain: Chain, prior: Prior) -> float:
+    def at(self, scale: float, model: Model) -> tuple[StartingPoint, Chain]:
+        """A pilot's first state at a spectral scale, with the lam that suits it best."""
+        prior = model.prior
+        alpha = prior.alpha_shape / prior.alpha_rate
+        state = starting_state(self.M, prior.d, scale, 1.0, alpha, self._streams)
+        gram = collapsed.statistic(self._engine, model, state, None, self._streams, 0)
+        point = fixed_kernel(scale, gram, prior.a0, prior.b0)
+        solved = precision.solve(gram, point.lam, model.likelihood, JitterCount())
+        return point, Chain(state.with_(lam=point.lam), gram, solved, None)
+
+    def reached(self, chain: Chain, model: Model) -> float:
         """Log evidence with which a pilot ends: the mean of the last quarter of its sweeps.
 
         Minus infinity where time is over before.
         """
-        streams = Streams(self.streams.seed, CHAIN)
-        engine, model, tuning = self._engine, self._model(prior), Tuning(self.moves)
-        values = []
+        tuning, values = Tuning(self.moves), []
         for sweep in range(1, self.sweeps + 1):
             if self.late():
                 return -np.inf
-            chain, info = collapsed.step(chain, engine, model, tuning, streams, sweep)
+            chain, info = collapsed.step(chain, self._engine, model, tuning, self._streams, sweep)
             tuning = collapsed.adapt(tuning, info, sweep)
             values.append(info.log_evidence)
         return float(np.mean(values[-max(1, self.sweeps // 4) :]))
@@ -99,8 +101,9 @@ class Pilots:
         """How far a pilot gets from a scale, and the start that it had."""
         if self.late():
             return -np.inf, StartingPoint(scale, 1.0, -np.inf)
-        point, chain = self.at(scale)
-        return self.reached(chain, self.prior_at(scale)), point
+        model = self.model_at(scale)
+        point, chain = self.at(scale, model)
+        return self.reached(chain, model), point
 
     def climb(self, height: float, start: StartingPoint) -> Height:
         """From a pilot's height on, the scale doubled as long as that gains MARGIN."""
@@ -117,5 +120,6 @@ class Pilots:
     def _engine(self) -> MemoryEngine:
         return MemoryEngine(self.X, self.y, self.weight)
 
-    def _model(self, prior: Prior) -> Model:
-        return Model(prior, Gaussian(prior.a0, prior.b0), self.trend)
+    @cached_property
+    def _streams(self) -> Streams:
+        return Streams(self.streams.seed, CHAIN)

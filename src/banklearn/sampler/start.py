@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from banklearn.engines.memory import MemoryEngine
-from banklearn.gram import GramSum
+from banklearn.gram import Gram, GramSum
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.model.features import Trend
 from banklearn.model.joint import State
@@ -55,6 +55,12 @@ def best_lam(G: Array, r: Array, tt: float, n: float, a0: float, b0: float) -> t
     return float(lams[best]), float(log_ev[best])
 
 
+def fixed_kernel(scale: float, gram: Gram, a0: float, b0: float) -> StartingPoint:
+    """The kernel of a scale with the lam that suits the statistic of its features best."""
+    lam, log_ev = best_lam(gram.G[0], gram.r[0], float(gram.tt[0]), float(gram.n[0]), a0, b0)
+    return StartingPoint(scale, lam, log_ev)
+
+
 def start_rows(rows: RowKeys, streams: Streams, most: int = 4000) -> NDArray[np.intp]:
     """Rows on which the starting point is chosen."""
     return rows.choose(most, streams.at(Purpose.START, block=2))
@@ -91,9 +97,9 @@ def choose_start(
     working = Gaussian(a0, b0).working(None, streams, 0)
 
     def at(scale: float) -> StartingPoint:
-        gram = engine.sum(GramSum(xi * (scale / np.sqrt(d)), trend, working, 1))
-        lam, log_ev = best_lam(gram.G[0], gram.r[0], float(gram.tt[0]), float(gram.n[0]), a0, b0)
-        return StartingPoint(scale / np.sqrt(d), lam, log_ev)
+        scale /= np.sqrt(d)
+        gram: Gram = engine.sum(GramSum(xi * scale, trend, working, 1))
+        return fixed_kernel(scale, gram, a0, b0)
 
     points = [at(scale) for scale in scales]
     best = max(points, key=lambda point: point.log_evidence)

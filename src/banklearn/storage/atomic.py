@@ -22,7 +22,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """
     temporary = path.parent / f".{path.name}.{secrets.token_hex(6)}{UNFINISHED}"
     try:
-        with temporary.open("xb") as file:
+        begun = temporary.open("xb")
+    except OSError as error:  # the caller knows the file by its own name
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    try:
+        with begun as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
