@@ -11,6 +11,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
+# The whole suite, in one process for each core (at most eight; tests/side_by_side.py says how they
+# share the machine). PYTEST_XDIST_AUTO_NUM_WORKERS sets another number; it is 0 for one process.
+SUITE := -m pytest -q -n auto --dist worksteal
 
 .PHONY: help demo test test-env lint bench accuracy results statistics campaign mutants mutation \
 	coverage lock locked oldest newest audit docs gallery package clean
@@ -36,8 +39,8 @@ demo: $(VENV)/.package ## fit, report and plot a small example into demo-output
 
 test-env: $(VENV)/.extra-test
 
-test: test-env ## the test suite without its slow part; warnings are errors
-	@$(RUN) -m pytest -q
+test: test-env ## the test suite without its slow part, a process per core; warnings are errors
+	@$(RUN) $(SUITE)
 
 statistics: test-env ## the slow statistical tests of the samplers
 	@export OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1; \
@@ -83,18 +86,18 @@ locked: ## the tests with exactly the locked packages, hashes checked
 	$(PYTHON) -m venv .venv-locked
 	.venv-locked/bin/python -m pip install --quiet --require-hashes -r requirements/dev.lock
 	.venv-locked/bin/python -m pip install --quiet --no-deps --editable .
-	.venv-locked/bin/python -m pytest -q
+	.venv-locked/bin/python $(SUITE)
 
 oldest: ## the tests with the lower bounds of pyproject.toml (Python 3.11 or 3.12)
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet uv
 	.venv-oldest/bin/python -m uv pip install --quiet --resolution lowest-direct --editable ".[test]"
-	.venv-oldest/bin/python -m pytest -q
+	.venv-oldest/bin/python $(SUITE)
 
 newest: ## the tests with the newest dependencies, development releases included
 	$(PYTHON) -m venv .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --upgrade --pre --editable ".[test]"
-	.venv-newest/bin/python -m pytest -q
+	.venv-newest/bin/python $(SUITE)
 
 audit: $(VENV)/.extra-trust ## look the locked packages up in the database of known vulnerabilities
 	$(RUN) -m pip_audit --require-hashes --disable-pip -r requirements/dev.lock

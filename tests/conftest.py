@@ -4,10 +4,14 @@ import importlib.util
 import os
 import shutil
 import signal
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+import side_by_side
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # tests draw without a display
 
@@ -27,6 +31,30 @@ SEEDS = [int(word) for word in os.environ.get("BANKLEARN_SEEDS", "0").split()]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The seed of all random numbers in the statistical tests."""
     parser.addoption("--master-seed", type=int, default=0, help="seed of the statistical tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Get ready for tests in several processes."""
+    side_by_side.prepare(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """What ``-n auto`` means."""
+    return side_by_side.processes()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process where the locks are that it shares with the others."""
+    node.workerinput[side_by_side.ROOM] = side_by_side.make_room(node.config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # so that waiting is no part of a test's time limit
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Tests that are marked so run alone."""
+    with side_by_side.in_room(item):
+        return (yield)
 
 
 @pytest.fixture(scope="session")

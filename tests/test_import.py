@@ -21,6 +21,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not set(loaded.split()) & set(HEAVY)
 
 
+@pytest.mark.alone
 def test_importing_the_package_takes_less_than_half_a_second():
     code = "import time; t = time.process_time(); import banklearn; print(time.process_time() - t)"
     times = [float(python(code)) for _ in range(3)]

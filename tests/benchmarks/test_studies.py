@@ -15,6 +15,7 @@ def places(tmp_path):
     return ["--work", str(tmp_path / "cells"), "--out", str(tmp_path / "study.md")]
 
 
+@pytest.mark.alone
 def test_both_schedules_are_measured_and_kept(scripts, tmp_path, capsys):
     schedule = scripts("schedule")
     command = [*TINY, "--seconds", "0.3", "--seeds", "2", *places(tmp_path)]
@@ -40,6 +41,7 @@ def test_wins_are_counted_over_whole_pairs(scripts):
     assert "| 1 of 2 |" in schedule.table(found)
 
 
+@pytest.mark.alone
 def test_the_evidence_that_is_compared_is_of_the_last_sweeps_on_all_rows(scripts):
     schedule = scripts("schedule")
     data = scripts("study_sets").study_rows("arm", 100)
@@ -52,6 +54,7 @@ def test_the_evidence_that_is_compared_is_of_the_last_sweeps_on_all_rows(scripts
         assert sampled[-5:].min() <= value <= sampled[-5:].max()
 
 
+@pytest.mark.alone
 def test_pairs_of_chains_take_turns_from_one_state(scripts, tmp_path, capsys):
     mixing = scripts("mixing")
     command = [*TINY, "--warm", "0.3", "--seconds", "0.6", "--chains", "2", *places(tmp_path)]
@@ -104,6 +107,7 @@ def test_the_rate_on_one_spread_is_that_of_an_autoregression(scripts, seed):
     assert np.isnan(rate([x], [t], 0.0, 2.0))
 
 
+@pytest.mark.alone
 def test_draws_chains_and_the_polished_draw_are_scored(scripts, tmp_path, capsys):
     study = scripts("draws_study")
     records = study.main([*TINY, "--seconds", "1", "--chains", "2", *places(tmp_path)])

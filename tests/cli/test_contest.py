@@ -44,6 +44,7 @@ def table(rows, folds=2):
     return [(X[f::2], y[f::2], X[1 - f :: 2], y[1 - f :: 2]) for f in range(folds)]
 
 
+@pytest.mark.alone
 def test_the_time_is_kept_where_there_is_too_little():
     limit, told = 6.0, []
     begin = time.monotonic()

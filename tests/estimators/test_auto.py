@@ -133,6 +133,7 @@ def test_chains_that_do_not_settle_make_the_most_draws_and_say_so(monkeypatch):
     assert "lam" in model.settling_["bulk"]
 
 
+@pytest.mark.alone
 def test_time_runs_out_between_looks(monkeypatch):
     monkeypatch.setattr(settling, "LOOKS", (8, 100_000))
     monkeypatch.setattr(settling, "LEAST_EFFECTIVE", np.inf)

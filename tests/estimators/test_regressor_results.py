@@ -182,6 +182,7 @@ def test_units_of_the_target_do_not_matter(fitted):
 
 
 @pytest.mark.parametrize("n_chains", [1, 4])
+@pytest.mark.alone
 def test_the_time_limit_holds(n_chains):
     begin = time.monotonic()
     with pytest.warns(ConvergenceWarning, match="max_time = 1 s ended the fit early"):

@@ -61,6 +61,7 @@ def test_classification(method):
     np.testing.assert_array_equal(predicted == labels[300:], right)
 
 
+@pytest.mark.alone
 def test_svgp_trains_until_its_time_is_up():
     for package in METHODS["svgp"].needs:
         pytest.importorskip(package)
