@@ -31,9 +31,8 @@ class InputScaling:
     """x -> (g(x) - shift) / scale per input, on the inputs that vary.
 
     g is the identity ("none", "standard"), or a function of u = (x - centre) / spread with the
-    median as centre and the median absolute deviation as spread (of the values away from the
-    median where most are at it): arcsinh(u) for heavy tails, or the normal score of u
-    ("quantile"), for inputs that crowd at some values and are rare at others.
+    median as centre and the median absolute deviation as spread: arcsinh(u) for heavy tails, or
+    the normal score of u ("quantile"), for inputs that crowd at some values and are rare at others.
     """
 
     kind: Kind
@@ -132,14 +131,8 @@ def fit_scaling(
 
 
 def _spread(centred: Array, weight: Array | None, std: Array) -> Array:
-    """Median absolute deviation; where more than half is at one value, that of the others."""
-    size = np.abs(centred)
-    spread = median(size, weight)
-    for j in np.flatnonzero(spread == 0):
-        off = size[:, j] > 0
-        if off.any():
-            spread[j] = median(size[off, j : j + 1], None if weight is None else weight[off])[0]
-    # All rows of a sample may be at one value where others are not.
+    """Median absolute deviation; the standard deviation where more than half is at one value."""
+    spread = median(np.abs(centred), weight)
     spread = np.where(spread > 0, spread, std)
     return np.where(spread > 0, spread, 1.0)
 
