@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from banklearn.posterior.scaling import KINDS, ScaledRows, fit_scaling, fit_target_scaling
+from banklearn.numerics.moments import Moments
+from banklearn.posterior.scaling import (
+    KINDS,
+    REACH,
+    ScaledRows,
+    fit_scaling,
+    fit_target_scaling,
+)
 from helpers import close
 
 RNG = np.random.default_rng(0)
@@ -63,6 +70,29 @@ def test_an_input_that_is_mostly_one_value(kind):
     scaling = fit_scaling(spiky, None, kind)
     assert np.all(np.isfinite(scaling(spiky)))
     assert np.all(np.isfinite(scaling.unit) & (scaling.unit > 0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_arcsinh_keeps_rare_rows_within_reach(weighted):
+    """Also where nearly all rows are at one value, so that tails are tens of deviations out."""
+    rng = np.random.default_rng(4)
+    rows = np.round(rng.standard_normal((4000, 2)))
+    rows[:, 0] *= rng.random(4000) < 0.1
+    rows[:4, 0] = [700.0, 2500.0, -900.0, -4800.0]
+    weight = rng.uniform(0.5, 2.0, 4000) if weighted else None
+    scaled = fit_scaling(rows, weight, "arcsinh")(rows)
+    assert np.abs(scaled[:, 0]).max() == pytest.approx(REACH)
+    assert abs(scaled[0, 0] - scaled[1, 0]) < 0.3 * REACH
+    # An ordinary input is standardised, as ever.
+    assert np.average(scaled[:, 1] ** 2, weights=weight) == pytest.approx(1.0)
+
+
+def test_the_reach_of_arcsinh_is_that_of_all_rows_where_a_sample_is_looked_at():
+    rows = np.random.default_rng(6).standard_normal((3000, 1))
+    rows[7] = 1e30
+    moments = Moments.of(rows, None)
+    scaling = fit_scaling(rows[:500:5], None, "arcsinh", moments)
+    assert scaling(rows).max() == pytest.approx(REACH)
 
 
 @pytest.mark.parametrize("kind", KINDS)

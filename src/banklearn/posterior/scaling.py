@@ -21,6 +21,10 @@ KINDS: tuple[Kind, ...] = ("none", "standard", "arcsinh", "quantile")
 FIT_COLUMNS = 8
 #: Rows further out than this many units are taken to be this far out: squares stay finite.
 FAR = 1e100
+#: Arcsinh brings training rows no further out than this many units. Where nearly all rows are at
+#: one value, a standard deviation would leave the others tens of units apart: strangers to any
+#: kernel that tells ordinary rows apart.
+REACH = 10.0
 #: Largest input that may be left as it is: beyond, the phase of a feature has lost its digits.
 LARGEST_UNSCALED = 1e10
 _LARGEST = float(np.finfo(np.float64).max)
@@ -125,6 +129,10 @@ def fit_scaling(
             scores.append(fit_normal_scores(some, weight))
             some = scores[-1](some)
         shift[part], scale[part] = mean_and_std(some, weight)
+        if kind == "arcsinh":
+            low, high = moments.low[columns[part]], moments.high[columns[part]]
+            far = _furthest(low, high, centre[part], spread[part], shift[part])
+            scale[part] = np.maximum(scale[part], far / REACH)
     scale = np.where(scale > 0, scale, 1.0)
     joined = NormalScores.side_by_side(scores) if scores else None
     return InputScaling(kind, used, shift, scale, centre, spread, joined)
@@ -135,6 +143,13 @@ def _spread(centred: Array, weight: Array | None, std: Array) -> Array:
     spread = median(np.abs(centred), weight)
     spread = np.where(spread > 0, spread, std)
     return np.where(spread > 0, spread, 1.0)
+
+
+def _furthest(low: Array, high: Array, centre: Array, spread: Array, shift: Array) -> Array:
+    """How far arcsinh of the lowest or highest value is from the mean."""
+    with np.errstate(over="ignore"):
+        ends = (np.stack([low, high]) - centre) / spread
+    return np.abs(np.arcsinh(np.clip(ends, -_LARGEST, _LARGEST)) - shift).max(axis=0)
 
 
 @dataclass(frozen=True)
