@@ -41,10 +41,9 @@ def test_planted_errors_go_on_from_their_record(script, tmp_path, capsys):
     out = tmp_path / "table.md"
     call = ["--only", "rescaling", "--out", str(out), "--seconds", "1e-9"]
     assert mutants.main(call) == 1  # nothing begins, and that is said
-    assert (
-        f"0 of 0 caught; 0.0 processor minutes; {len(chosen) + 1} not run"
-        in capsys.readouterr().out
-    )
+    said = capsys.readouterr().out
+    assert said.startswith("0 of 0 caught; ")
+    assert said.endswith(f"; {len(chosen) + 1} not run\n")
     lines = record_of(script, chosen, "tests/sampler/test_rescale.py::test_a")
     out.with_suffix(".jsonl").write_text("\n".join(lines) + '\n{"name": "cut')
     assert mutants.main(call) == 0

@@ -37,7 +37,8 @@ def test_traces_show_every_chain_and_shade_the_warm_up():
         for drawn, trace in zip(ax.get_lines(), model.trace_, strict=True):
             np.testing.assert_allclose(drawn.get_ydata(), trace[name])
         (shade,) = ax.patches
-        assert shade.get_x() + shade.get_width() == pytest.approx(model.n_warmup + 0.5)
+        ends = ax.transData.inverted().transform_bbox(shade.get_window_extent()).intervalx
+        assert ends.tolist() == pytest.approx([0.5, model.n_warmup + 0.5])
     assert len(png(display.figure_)) > 10_000
 
 
