@@ -3,7 +3,8 @@
     python benchmarks/master_seeds.py --seeds 10 --jobs 16 --out benchmarks/results/statistics.md
 
 Each process uses one thread. The table has one line per master seed and suite: the number of
-statistics, the smallest p value, and whether it stays above the declared limit. Every finished unit
+statistics, the smallest p value, and whether it stays above the declared limit; and the same for
+all seeds together, which see smaller errors than one. Every finished unit
 is added to a record beside the table; the same command goes on from there, as long as the code is
 the same. With --seconds no unit begins after that time, and the table says what is missing.
 """
@@ -19,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +37,18 @@ TITLES = {
 }
 #: What the results depend on: a record of other code is not gone on with.
 SOURCES = ("model", "sampler", "likelihoods", "numerics", "engines", "gram.py", "posterior")
-HELPERS = ("trust.py", "geweke.py", "calibration.py", "helpers.py", "labels.py")
+HELPERS = {
+    "alone": ("trust.py", "geweke.py", "helpers.py", "labels.py"),
+    "whole": ("trust.py", "geweke.py", "helpers.py", "labels.py"),
+    "calibration": ("trust.py", "calibration.py", "helpers.py", "labels.py"),
+}
 
 
-def fingerprint() -> str:
-    """A digest of the code that the suites run."""
+@cache
+def fingerprint(suite: str) -> str:
+    """A digest of the code that a suite runs."""
     digest = hashlib.sha256()
-    files = [ROOT / "tests" / name for name in HELPERS]
+    files = [ROOT / "tests" / name for name in HELPERS[suite]]
     for name in SOURCES:
         path = ROOT / "src" / "banklearn" / name
         files += sorted(path.rglob("*.py")) if path.is_dir() else [path]
@@ -71,7 +78,7 @@ def warm() -> None:
         calibration.one_data_set(name, 0, 0)
 
 
-def read_record(path: Path | None, code: str) -> Iterator[tuple[Any, int, Any, float]]:
+def read_record(path: Path | None) -> Iterator[tuple[Any, int, Any, float]]:
     """(unit, master seed, result, seconds) of the units that ended with the same code."""
     from trust import Unit
 
@@ -82,7 +89,7 @@ def read_record(path: Path | None, code: str) -> Iterator[tuple[Any, int, Any, f
             row = json.loads(line)
         except json.JSONDecodeError:  # the line at which a run was cut
             continue
-        if row["code"] == code:
+        if row["code"] == fingerprint(row["unit"][0]):
             yield Unit(*row["unit"]), row["master"], row["result"], row["seconds"]
 
 
@@ -104,13 +111,44 @@ def collect(found: dict[Any, Any], master: int) -> dict[str, dict[str, float]]:
     return out
 
 
-def table(results: dict[int, dict[str, dict[str, float]]], limit: float) -> str:
+def together(
+    found: dict[int, dict[Any, Any]], results: dict[int, dict[str, dict[str, float]]]
+) -> dict[str, dict[str, float]]:
+    """The same suites with all master seeds as one: smaller errors than any seed sees alone.
+
+    Ranks of the calibration are pooled; p values of the others are joined by Fisher's method.
+    """
+    import numpy as np
+    from scipy.stats import combine_pvalues
+
+    import calibration
+
+    out: dict[str, dict[str, float]] = {suite: {} for suite in SUITES}
+    for suite in ("alone", "whole"):
+        each = [seed[suite] for seed in results.values() if suite in seed]
+        for name in each[0] if each else ():
+            p = [max(seed[name], 1e-300) for seed in each if name in seed]
+            out[suite][name] = float(combine_pvalues(p).pvalue)
+    for name in calibration.SETTINGS:
+        chunks = [
+            np.array(ranks)
+            for units in found.values()
+            for unit, ranks in units.items()
+            if (unit.suite, unit.name) == ("calibration", name)
+        ]
+        if chunks:
+            p_values = calibration.uniformity(np.concatenate(chunks), name, 0)
+            out["calibration"].update({f"{name}: {k}": v for k, v in p_values.items()})
+    return out
+
+
+def table(results: dict[str, dict[str, dict[str, float]]], limit: float) -> str:
     """Markdown, one line per master seed and suite."""
     lines = [
         "| master seed | suite | statistics | smallest p | of | above the limit |",
         "|---|---|---|---|---|---|",
     ]
-    for master, suites in sorted(results.items()):
+    for master, suites in results.items():
         for suite in SUITES:
             if not (p := suites.get(suite)):
                 continue
@@ -127,14 +165,14 @@ def run(options: argparse.Namespace, record: Path | None) -> tuple[dict[int, Any
     """Results by master seed and unit, how many are missing, and the processor time of all."""
     from trust import units
 
-    begin, code = time.monotonic(), fingerprint()
+    begin = time.monotonic()
     deadline = time.time() + (options.seconds or float("inf"))
     masters = range(options.first, options.first + options.seeds)
     # Seed by seed, so that a run that is cut has whole master seeds to show.
     todo = [(unit, master) for master in masters for unit in units(tuple(options.suite or SUITES))]
     found: dict[int, dict[Any, Any]] = {master: {} for master in masters}
     cpu = 0.0
-    for unit, master, result, seconds in read_record(record, code):
+    for unit, master, result, seconds in read_record(record):
         if (unit, master) in todo:
             found[master][unit] = result
             cpu += seconds
@@ -156,7 +194,7 @@ def run(options: argparse.Namespace, record: Path | None) -> tuple[dict[int, Any
             missing -= 1
             if record is not None:
                 row = {
-                    "code": code,
+                    "code": fingerprint(unit.suite),
                     "unit": [unit.suite, unit.name, unit.part],
                     "master": master,
                     "result": result,
@@ -185,7 +223,10 @@ def main(arguments: list[str] | None = None) -> int:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         record = options.out.with_suffix(".jsonl")
     found, missing, cpu = run(options, record)
-    results = {master: collect(units, master) for master, units in found.items()}
+    by_seed = {master: collect(units, master) for master, units in sorted(found.items())}
+    results = {str(master): suites for master, suites in by_seed.items()}
+    if len(by_seed) > 1:
+        results["all together"] = together(found, by_seed)
     text = table(results, LIMIT)
     text += f"\nLimit {LIMIT:.2g} for each statistic, {RATE:g} for each master seed; "
     text += f"{cpu:.0f} s of processor time.\n"
@@ -195,7 +236,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.out:
         options.out.write_text(text, encoding="utf-8")
         options.out.with_suffix(".json").write_text(json.dumps(results, indent=1))
-    smallest = [min(p.values()) for suites in results.values() for p in suites.values()]
+    smallest = [min(p.values()) for suites in results.values() for p in suites.values() if p]
     return 0 if not missing and smallest and min(smallest) > LIMIT else 1
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 
@@ -44,7 +45,7 @@ def test_mutation_knows_the_tests_of_every_module(scripts, repository):
 
 def test_the_table_of_master_seeds_marks_a_failure(scripts):
     table = scripts("master_seeds").table(
-        {3: {"alone": {"a: K": 0.5, "b: |W|": 0.01}, "calibration": {"c: f": 1e-9}}}, 1e-6
+        {"3": {"alone": {"a: K": 0.5, "b: |W|": 0.01}, "calibration": {"c: f": 1e-9}}}, 1e-6
     )
     assert "| 3 | updates alone | 2 | 1.0e-02 | b: \\|W\\| | yes |" in table
     assert "| 3 | calibration | 1 | 1.0e-09 | c: f | **no** |" in table
@@ -88,7 +89,7 @@ def test_a_run_of_master_seeds_goes_on_from_its_record(scripts, tmp_path, monkey
 
     rows = [
         {
-            "code": seeds.fingerprint(),
+            "code": seeds.fingerprint(unit.suite),
             "unit": [unit.suite, unit.name, unit.part],
             "master": 0,
             "result": {"K": 0.5},
@@ -100,6 +101,30 @@ def test_a_run_of_master_seeds_goes_on_from_its_record(scripts, tmp_path, monkey
     out.with_suffix(".jsonl").write_text(record)
     assert seeds.main(call) == 0
     assert "| 0 | updates alone | 27 | 5.0e-01 |" in out.read_text()
+
+
+def test_all_master_seeds_together_see_what_none_sees_alone(scripts):
+    seeds = scripts("master_seeds")
+    import calibration
+    from trust import LIMIT, Unit, calibration_p
+
+    rng, unit = np.random.default_rng(0), Unit("calibration", "regression")
+    shape = (512, len(calibration.names(calibration.SETTINGS["regression"])))
+
+    def found(lowest):
+        share = np.full(12, (1 - lowest) / 11)
+        share[0] = lowest
+        return {m: {unit: rng.choice(12, shape, p=share).tolist()} for m in range(10)}
+
+    by_seed = {m: {"alone": {"u: K": 0.02}, "whole": {"s: K": 0.6}} for m in range(10)}
+    right, wrong = (seeds.together(found(share), by_seed) for share in (1 / 12, 0.115))
+    assert min(right["calibration"].values()) > LIMIT
+    assert np.median([p for name, p in wrong["calibration"].items() if "bins" in name]) < LIMIT
+    alone = [calibration_p("regression", [v[unit]], m) for m, v in found(0.115).items()]
+    assert min(p for seed in alone for p in seed.values()) > LIMIT
+    # p values that are small in every seed become very small; ordinary ones stay so.
+    assert right["alone"]["u: K"] < LIMIT
+    assert right["whole"]["s: K"] > 0.1
 
 
 def test_a_campaign_says_what_is_missing(scripts, tmp_path):

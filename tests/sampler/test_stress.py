@@ -8,6 +8,7 @@ from banklearn import BankRegressor
 from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.gram import GramSum
+from banklearn.model.features import feature_rows
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import precision, sweep
@@ -61,15 +62,20 @@ def test_help_from_jitter_reaches_the_record():
         assert model.trace_[0][name].shape == (2 + 2 * 3,)
 
 
-def test_many_rows_in_float32_are_summed_in_float64():
-    # A sum in float32 alone would stop growing at 2^24 and lose digits long before.
-    N, rng = 400_000, np.random.default_rng(0)
+def test_ten_million_rows_in_float32_are_summed_in_float64():
+    N, rng = 10_000_000, np.random.default_rng(0)
     X = rng.standard_normal((N, 2))
-    y = np.full(N, 1.0)
+    y = np.full(N, 0.1)
     problem = make_problem(0, N=10, M=2, trend="constant")
     statistic = GramSum(problem.state.W, "constant", problem.gaussian.working(None, None, 0), 1)
     exact = MemoryEngine(X, y).sum(statistic)
-    single = DeviceEngine(X, y, None, xp=array_api_strict, dtype="float32").sum(statistic)
-    assert exact.G[0, 0, 0] == N
-    close(single.in_memory(), exact.G, 0, 1e-6 * N)
+    engine = DeviceEngine(X, y, None, xp=array_api_strict, dtype="float32")
+    single = engine.sum(statistic)
+    close(single.in_memory(), exact.G, 0, 1e-7 * N)
     close(single.r, exact.r, 0, 1e-6 * N)
+    # The bound has teeth: the same products with a running total in float32 are beyond it.
+    total = np.zeros((5, 5), dtype=np.float32)
+    for start in range(0, N, engine.block_rows):
+        part = feature_rows(X[start : start + engine.block_rows], problem.state.W, "constant")
+        total += part.astype(np.float32) @ part.T.astype(np.float32)
+    assert np.abs(total - exact.G[0]).max() > 1e-7 * N
