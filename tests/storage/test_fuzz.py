@@ -1,6 +1,7 @@
 """A small part of benchmarks/fuzz_model_file.py, and files that get through where checks lack.
 
-Those in corpus/ crash or predict NaN when the checks of values are left out.
+Those in corpus/ crash, predict NaN or name a place for a later fit to write to, when the checks of
+values and of parameters are left out.
 """
 
 import importlib
@@ -34,6 +35,17 @@ def test_the_search_would_find_a_crash(script, monkeypatch):
     monkeypatch.setattr(model_checks, "check_values", lambda meta, arrays: None)
     outcomes, _ = script.fuzz(200, 0)
     assert set(outcomes) - {"refused", "loaded"}
+
+
+def test_the_search_would_find_a_path_that_is_taken_over(script, monkeypatch):
+    """With local parameters let through, some files say where a later fit is to write."""
+    from banklearn.estimators import files
+
+    monkeypatch.setattr(files, "LOCAL", ())
+    monkeypatch.setattr(script, "PARAMETERS", ["checkpoint"])
+    monkeypatch.setattr(script, "make_case", lambda good, rng: script.edit_header(good[0], rng))
+    outcomes, _ = script.fuzz(150, 0)
+    assert set(outcomes) - {"refused", "loaded"} == {"checkpoint taken from the file"}
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)

@@ -184,6 +184,8 @@ def test_an_unfitted_estimator_is_not_saved(tmp_path):
     [
         ({"draws_": []}, "cannot be saved|at least one"),
         ({"trend_": "cubic"}, "trend"),
+        ({"n_frequencies": 10}, "cannot be saved: n_frequencies does not fit"),
+        ({"n_chains": 5000}, "cannot be saved: n_chains is 5000"),
     ],
 )
 def test_what_could_not_be_read_again_is_not_written(change, words, tmp_path):
@@ -350,8 +352,17 @@ ALTERED = [
     (set_meta("parameters", "n_frequencies", 10), "n_frequencies does not fit"),
     (set_meta("parameters", "n_frequencies", -1), "n_frequencies must be"),
     (set_meta("parameters", "mystery", 1), "does not know: .*mystery"),
-    (set_meta("parameters", "random_state", "0"), "random_state"),
+    *((set_meta("parameters", "random_state", v), "random_state") for v in ("0", -1, True, 2**32)),
     (set_meta("parameters", "device", 3), "device must be"),
+    (set_meta("parameters", "device", "../cuda"), "device should be"),
+    (set_meta("parameters", "checkpoint", "elsewhere"), "sets checkpoint.* was altered"),
+    (set_meta("parameters", "checkpoint", None), "sets checkpoint.* was altered"),
+    (set_meta("parameters", "n_chains", 2**60), "n_chains is"),
+    (set_meta("parameters", "n_draws", 2**60), "n_draws is"),
+    (set_meta("parameters", "verbose", [1]), "verbose must be"),
+    (set_meta("parameters", "warm_start", 1), "warm_start must be"),
+    (set_meta("parameters", "checkpoint_every", -1), "checkpoint_every must be"),
+    (set_meta("parameters", "max_time", "x" * 10_000), r"^.{0,500}$"),
     (set_meta("parameters", [["a", 1]]), "parameters should be a table"),
     (set_meta("parameters", "nu0", [[[[1]]]]), "too deeply"),
     (set_meta("provenance", "rows", 2**70), "out of range"),
@@ -379,6 +390,11 @@ def test_a_right_checksum_does_not_help_wrong_contents(change, words, saved, tmp
         (set_meta("parameters", "inference", "magic"), "inference must be"),
         (set_meta("parameters", "class_weight", [[1, 2, 3]]), "pairs"),
         (set_meta("parameters", "class_weight", [[[], 1]]), "too deeply"),
+        (set_meta("parameters", "class_weight", {"low": 1}), "pairs"),
+        (set_meta("parameters", "class_weight", [[None, 1]]), "label"),
+        (set_meta("parameters", "class_weight", [["low", "1"]]), "finite weights"),
+        (set_meta("parameters", "class_weight", [["low", -1]]), "finite weights"),
+        (set_meta("parameters", "class_weight", [["low", 1], ["low", 2]]), "twice"),
     ],
 )
 def test_the_same_for_classifiers(change, words, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +19,21 @@ from banklearn.storage.model_file import StoredModel, read_model, write_model
 if TYPE_CHECKING:
     from banklearn.estimators.base import BankBase
 
-#: Parameters that speak of the machine on which the fit ran; they are not saved.
+#: Parameters that speak of the machine on which the fit ran; no file holds them, and a file that
+#: does is refused: the next fit would write wherever it says.
 LOCAL = ("checkpoint",)
+#: The most that a file may ask of a fit; more would exhaust a machine before its first sweep.
+MOST_CHAINS = 4096
+MOST_SWEEPS = 10**9
+COUNTS = (
+    "n_warmup",
+    "n_draws",
+    "thin",
+    "interweave_every",
+    "gradient_every",
+    "gradient_length",
+    "verbose",
+)
 
 
 def save_model(
@@ -27,25 +42,27 @@ def save_model(
     """Write a fitted estimator to one file; see :meth:`BankBase.save`."""
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
-    write_model(
-        Path(path),
-        StoredModel(
-            estimator=type(estimator).__name__,
-            parameters=plain_parameters(estimator),
-            trend=estimator.trend_,
-            input_scaling=estimator.input_scaling_,
-            starting_point=estimator.starting_point_,
-            prior=estimator.prior_,
-            draws=estimator.draws_,
-            trace=estimator.trace_,
-            feature_names=None if names is None else [str(name) for name in names],
-            target_scaling=getattr(estimator, "target_scaling_", None),
-            classes=getattr(estimator, "classes_", None),
-            stick=getattr(estimator, "stick_", None),
-            provenance=getattr(estimator, "provenance_", {}),
-            extra=getattr(estimator, "extra_", None) if extra is None else extra,
-        ),
+    stored = StoredModel(
+        estimator=type(estimator).__name__,
+        parameters=plain_parameters(estimator),
+        trend=estimator.trend_,
+        input_scaling=estimator.input_scaling_,
+        starting_point=estimator.starting_point_,
+        prior=estimator.prior_,
+        draws=estimator.draws_,
+        trace=estimator.trace_,
+        feature_names=None if names is None else [str(name) for name in names],
+        target_scaling=getattr(estimator, "target_scaling_", None),
+        classes=getattr(estimator, "classes_", None),
+        stick=getattr(estimator, "stick_", None),
+        provenance=getattr(estimator, "provenance_", {}),
+        extra=getattr(estimator, "extra_", None) if extra is None else extra,
     )
+    try:  # what loading would refuse
+        _with_parameters(stored)
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"This model cannot be saved: {str(error)[:400]}") from error
+    write_model(Path(path), stored)
 
 
 def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_FILE) -> Any:
@@ -69,7 +86,7 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_FILE) -> Any:
     try:
         estimator = _with_parameters(stored)
     except (ValueError, TypeError) as error:
-        raise ModelFileError(f"{Path(path).name}: {error}") from error
+        raise ModelFileError(f"{Path(path).name}: {str(error)[:400]}") from error
     if stored.feature_names is not None:
         estimator.feature_names_in_ = np.array(stored.feature_names, dtype=object)
     estimator.n_features_in_ = len(stored.input_scaling.used)
@@ -98,26 +115,62 @@ def _with_parameters(stored: StoredModel) -> Any:
     from banklearn.estimators.classifier import BankClassifier
     from banklearn.estimators.regressor import BankRegressor
 
-    kind: Any = {"BankRegressor": BankRegressor, "BankClassifier": BankClassifier}[stored.estimator]
+    kinds: dict[str, Any] = {"BankRegressor": BankRegressor, "BankClassifier": BankClassifier}
+    if stored.estimator not in kinds:
+        raise ValueError(f"estimator is {stored.estimator!r}, but should be one of {list(kinds)}.")
+    kind = kinds[stored.estimator]
     parameters = dict(stored.parameters)
+    if local := sorted(set(parameters) & set(LOCAL)):
+        raise ValueError(
+            f"it sets {', '.join(local)}, which speaks of one machine and which save leaves out; "
+            "the file was altered."
+        )
     unknown = sorted(set(parameters) - set(kind._get_param_names()))
     if unknown:
         raise ValueError(
             f"it has parameters that this banklearn does not know: {str(unknown)[:200]}. Read it "
             "with the banklearn that wrote it, or a later one."
         )
-    weights = parameters.get("class_weight")
-    if isinstance(weights, list):
-        if not all(isinstance(pair, list) and len(pair) == 2 for pair in weights):
-            raise ValueError("class_weight should be pairs of label and weight.")
-        parameters["class_weight"] = {label: weight for label, weight in weights}
+    if "class_weight" in parameters:
+        parameters["class_weight"] = _class_weight(parameters["class_weight"])
     estimator = kind(**parameters)
-    if not isinstance(estimator.random_state, int | None):
-        raise ValueError("random_state should be a whole number or nothing.")
     estimator._check_parameters()
-    if estimator.n_frequencies != len(stored.draws[0].W):
+    _check_ranges(estimator)
+    if any(estimator.n_frequencies != len(draw.W) for draw in stored.draws[:1]):
         raise ValueError("n_frequencies does not fit the draws.")
     return estimator
+
+
+def _class_weight(value: Any) -> Any:
+    """Nothing, "balanced", or pairs of label and weight as the dict that they were."""
+    if value is None or value == "balanced":
+        return value
+    if not isinstance(value, list) or not all(isinstance(p, list) and len(p) == 2 for p in value):
+        raise ValueError("class_weight should be pairs of label and weight.")
+    for label, weight in value:
+        if not isinstance(label, bool | int | float | str):
+            raise ValueError("class_weight has a label that is no number and no text.")
+        if not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+            raise ValueError("class_weight should hold finite weights of at least zero.")
+    found = dict(value)
+    if len(found) != len(value):
+        raise ValueError("class_weight has a label twice.")
+    return found
+
+
+def _check_ranges(estimator: Any) -> None:
+    """What a parameter may be in a file, beyond what a user who sets it may choose."""
+    seed = estimator.random_state
+    if seed is not None and not (type(seed) is int and 0 <= seed < 2**32):
+        raise ValueError("random_state should be a whole number from 0 to 2**32 - 1, or nothing.")
+    if estimator.n_chains > MOST_CHAINS:
+        raise ValueError(f"n_chains is {estimator.n_chains}; at most {MOST_CHAINS} can be stored.")
+    for name in COUNTS:
+        value = getattr(estimator, name)
+        if value != "auto" and value > MOST_SWEEPS:
+            raise ValueError(f"{name} is {value}; at most {MOST_SWEEPS} can be stored.")
+    if not re.fullmatch(r"[a-z]{1,20}(:[0-9]{1,4})?", estimator.device):
+        raise ValueError(f"device should be like 'cpu' or 'cuda:0', but is {estimator.device!r}.")
 
 
 def plain_parameters(estimator: BankBase) -> dict[str, Any]:
