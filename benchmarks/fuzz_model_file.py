@@ -29,6 +29,7 @@ import numpy as np
 
 from banklearn import BankClassifier, BankRegressor, ModelFileError, load_model
 from banklearn.storage.container import ALIGN, DIGEST, MAGIC
+from banklearn.storage.extra import MAX_BYTES, MAX_LISTS
 
 PREFIX = struct.Struct("<8sQQ")
 #: Bytes beyond a few times the file's size that loading may take: a header and its objects.
@@ -42,6 +43,8 @@ NASTY: list[Any] = [
     "x", "../../etc/passwd", "BankRegressor", "none", "\u0000", "os.system('true')", [], {}, [[]],
     [1, 2], {"a": 1}, {"__class__": "os.system"}, "int64", "str", ["a"] * 50,
 ]  # fmt: skip
+#: Items of a list in JSON that take many times their bytes in memory.
+WIDE = ("[],", "{},", '{"":0},', "[[]],", '{"":{}},', '"\N{SNOWMAN}",', "0.5,")
 #: Whatever an estimator can be told, one machine's matters (thrice: they must not get through) too.
 PARAMETERS = [*sorted(BankClassifier().get_params()), *(3 * ["checkpoint"])]
 VALUES = np.array(
@@ -176,6 +179,21 @@ def edit_header(data: bytes, rng: np.random.Generator) -> bytes:
     return put_together(header, rows, table=False)
 
 
+def wide_extra(rng: np.random.Generator) -> bytes:
+    """JSON of every size up to the limit and a little beyond, of what takes most memory."""
+    kind = rng.integers(5)
+    if kind < 2:
+        return [b"[" * 5000, b'{"a":1e999}'][kind]
+    size = int(rng.choice([1000, MAX_BYTES - 100, MAX_BYTES + 100]))
+    item = WIDE[rng.integers(len(WIDE))].encode()
+    lists = item.count(b"[") + item.count(b"{")
+    # As many lists as may be, then texts: a file that is refused for its lists takes nothing.
+    most = (MAX_LISTS - 2) // lists if lists and kind < 4 else size
+    many = item * min(most, size // len(item))
+    text = '"\N{SNOWMAN}",'.encode()
+    return b'{"a":[' + many + text * ((size - len(many)) // len(text)) + b"0]}"
+
+
 def edit_arrays(data: bytes, rng: np.random.Generator) -> bytes:
     """A right checksum and header over arrays that lie."""
     header, rows = take_apart(data)
@@ -192,8 +210,7 @@ def edit_arrays(data: bytes, rng: np.random.Generator) -> bytes:
             else:
                 flat.view(np.uint8)[place] = rng.integers(256)
     elif kind == 4 and rng.random() < 0.5:
-        text = [b"[" * 5000, b"[" + b"[]," * 90_000 + b"0]", b'{"a":1e999}', b"{}"]
-        wide = np.frombuffer(text[rng.integers(4)], dtype=np.uint8)
+        wide = np.frombuffer(wide_extra(rng), dtype=np.uint8)
         rows = [r for r in rows if r[0] != "extra"] + [["extra", "u1", [len(wide)], wide]]
     elif kind == 4:
         rows.remove(row)

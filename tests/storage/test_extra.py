@@ -1,10 +1,13 @@
 """Plain data beside a model: stored, checked, given back."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from altered_files import changed
 from banklearn import ModelFileError, load_model
-from banklearn.storage.extra import MAX_DEPTH, pack_extra, unpack_extra
+from banklearn.storage.extra import MAX_BYTES, MAX_DEPTH, MAX_LISTS, pack_extra, unpack_extra
 from fitted import one_input
 
 
@@ -40,6 +43,8 @@ def test_what_json_cannot_hold_is_refused(value, tmp_path):
         b'{"a": 1e999}',
         b'{"a":' * 40 + b"1" + b"}" * 40,
         b"[" * 100_000,
+        b'{"a":[' + b"[]," * MAX_LISTS + b"0]}",
+        b'{"a":"' + b"x" * MAX_BYTES + b'"}',
     ],
 )
 def test_bytes_that_are_no_plain_object_are_refused(data):
@@ -54,3 +59,54 @@ def test_what_is_packed_can_be_unpacked():
     assert unpack_extra(pack_extra(nested)) == nested
     with pytest.raises(ValueError, match="nested"):
         pack_extra({"inner": nested})
+
+
+@pytest.mark.parametrize("item", ['{"":0},', "[[]],", '{"":{}},', '"\N{SNOWMAN}",'])
+def test_the_largest_that_can_be_stored_takes_little_memory(item, tmp_path):
+    one_input().model.save(tmp_path / "m.bank", extra={"a": 1})
+    lists = max(item.count("{") + item.count("["), 1)
+    many = item * min((MAX_LISTS - 2) // lists, MAX_BYTES // len(item.encode()) - 8)
+    rest = '"\N{SNOWMAN}",' * ((MAX_BYTES - len(many.encode()) - 20) // 6)
+    data = np.frombuffer(f'{{"a":[{many}{rest}0]}}'.encode(), dtype=np.uint8)
+    assert MAX_BYTES - 20 < len(data) <= MAX_BYTES
+    changed(
+        tmp_path / "m.bank", tmp_path / "wide.bank", lambda m, arrays: arrays.update(extra=data)
+    )
+    tracemalloc.start()
+    assert len(load_model(tmp_path / "wide.bank").extra_["a"]) > 20_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 48 << 20
+
+
+def test_too_much_is_refused_before_it_is_read(tmp_path):
+    one_input().model.save(tmp_path / "m.bank")
+    data = np.zeros(8 * MAX_BYTES, dtype=np.uint8)
+    changed(
+        tmp_path / "m.bank", tmp_path / "wide.bank", lambda m, arrays: arrays.update(extra=data)
+    )
+    tracemalloc.start()
+    with pytest.raises(ModelFileError, match=f"extra has {8 * MAX_BYTES} bytes"):
+        load_model(tmp_path / "wide.bank")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * MAX_BYTES  # the checksum is computed over pieces of 1 MiB
+
+
+def test_it_is_parsed_once(tmp_path, monkeypatch):
+    from banklearn.storage import extra
+
+    one_input().model.save(tmp_path / "m.bank", extra={"a": 1})
+    seen = []
+    monkeypatch.setattr(extra.json, "loads", _counting(extra.json.loads, '{"a":1}', seen))
+    load_model(tmp_path / "m.bank")
+    assert len(seen) == 1
+
+
+def _counting(call, text, seen):
+    def count(data, *args, **options):
+        if data == text:
+            seen.append(data)
+        return call(data, *args, **options)
+
+    return count

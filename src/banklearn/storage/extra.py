@@ -10,8 +10,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-#: More than a table's plan needs; objects made of JSON take up to some twenty times its bytes.
-MAX_BYTES = 1 << 22
+#: Enough for the plan of a table whose texts have 50 000 levels.
+MAX_BYTES = 1 << 21
+#: An empty list takes two bytes here and thirty times as many in memory.
+MAX_LISTS = 1 << 16
 MAX_DEPTH = 12
 
 
@@ -31,6 +33,11 @@ def unpack_extra(data: NDArray[Any]) -> dict[str, Any]:
     """The data; ValueError where the bytes are no JSON object of finite numbers and texts."""
     if len(data) > MAX_BYTES:
         raise ValueError(f"extra has {len(data)} bytes; at most {MAX_BYTES} can be stored.")
+    lists = int(np.count_nonzero((data == ord("[")) | (data == ord("{"))))
+    if lists > MAX_LISTS:
+        raise ValueError(
+            f"extra has {lists} opening brackets and braces; at most {MAX_LISTS} can be stored."
+        )
     try:
         text = data.tobytes().decode("utf-8")
         found = json.loads(text, parse_constant=_refuse, parse_float=_finite)

@@ -21,7 +21,7 @@ from banklearn.numerics.linalg import NumericalError, cholesky
 from banklearn.posterior.normal_scores import KNOTS, NormalScores
 from banklearn.posterior.scaling import KINDS
 from banklearn.sampler.start import StartingPoint
-from banklearn.storage.extra import unpack_extra
+from banklearn.storage.extra import MAX_BYTES
 from banklearn.storage.strings import unpack_strings
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -145,6 +145,8 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
         expected |= _strings(table, "features", D)
     if "extra" in table:
         expected["extra"] = ("u1", _shape(table, "extra", 1))
+        if expected["extra"][1][0] > MAX_BYTES:
+            fail(f"extra has {expected['extra'][1][0]} bytes; at most {MAX_BYTES} can be stored.")
     if meta["labels"] is not None:
         expected["stick"] = ("i8", (T + 1,))
         stored = LABELS[meta["labels"]]
@@ -185,8 +187,6 @@ def check_values(meta: Mapping[str, Any], arrays: Arrays) -> None:
     _check_mixtures(arrays)
     if "features/lengths" in arrays:
         unpack_strings(arrays["features/lengths"], arrays["features/bytes"])
-    if "extra" in arrays:
-        unpack_extra(arrays["extra"])
     if meta["labels"] is not None:
         _check_labels(meta["labels"], arrays)
 
