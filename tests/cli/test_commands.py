@@ -141,6 +141,16 @@ def test_inspect_says_what_the_file_holds(flats):
     assert found["plan"]["target"]["name"] == "price"
 
 
+def test_the_largest_model_file_can_be_set(flats, monkeypatch):
+    model = flats[0] / "flats.bank"
+    monkeypatch.setenv("BANKLEARN_MAX_BYTES", "1000")
+    assert "more than the limit of 1000" in bank("inspect", model, code=4).stderr
+    monkeypatch.setenv("BANKLEARN_MAX_BYTES", "2 GB")
+    assert "should be a number of bytes" in bank("inspect", model, code=2).stderr
+    monkeypatch.setenv("BANKLEARN_MAX_BYTES", str(model.stat().st_size))
+    bank("inspect", model)
+
+
 @pytest.mark.parametrize("draws", [1, 5, 7, 8])
 def test_inspect_takes_any_number_of_draws(draws, tmp_path):
     data, model = tmp_path / "d.csv", tmp_path / "m.bank"

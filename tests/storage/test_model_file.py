@@ -17,8 +17,10 @@ from sklearn.exceptions import NotFittedError
 
 from altered_files import changed, file_size_limit
 from banklearn import BankClassifier, BankRegressor, ModelFileError, load_model
+from banklearn.estimators import polish
+from banklearn.posterior.draws import SKETCH, WEIGHT_DRAWS
 from banklearn.report import summarise
-from banklearn.storage import container
+from banklearn.storage import container, model_checks
 from banklearn.viz import TraceDisplay
 
 SMALL = {
@@ -264,9 +266,60 @@ def test_every_cut_and_every_flipped_byte_is_noticed(saved, tmp_path):
         load_model(bad)
 
 
-def test_too_large_a_file_is_refused(saved):
-    with pytest.raises(ModelFileError, match="more than the limit of 1000"):
+def test_too_large_a_file_is_refused(saved, tmp_path):
+    with pytest.raises(ModelFileError, match=r"more than the limit of 1000\. .* larger max_bytes"):
         load_model(saved, max_bytes=1000)
+    sparse = tmp_path / "sparse.bank"
+    with sparse.open("wb") as file:
+        file.truncate((1 << 30) + 1)
+    with pytest.raises(ModelFileError, match=f"{(1 << 30) + 1} bytes, more than the limit of"):
+        load_model(sparse)
+
+
+@pytest.mark.parametrize(("dimension", "words"), [("S", "draws"), ("D", "texts")])
+def test_more_objects_than_bytes_are_refused_by_their_shapes(dimension, words, tmp_path):
+    fitted("regressor, names").save(tmp_path / "model.bank")
+    with container.opened(tmp_path / "model.bank", ModelFileError) as file:
+        table = {name: (entry.dtype, entry.shape) for name, entry in file.entries.items()}
+        meta = file.meta
+    model_checks.check_shapes(meta, table)
+    for name in {"S": ["draws/W"], "D": ["scaling/used", "features/lengths"]}[dimension]:
+        dtype, shape = table[name]
+        table[name] = (dtype, (1 << 21, *shape[1:]))
+    with pytest.raises(ValueError, match=f"2097152 {words}.*at most"):
+        model_checks.check_shapes(meta, table)
+
+
+def test_many_traces_of_many_chains_take_no_memory(saved, tmp_path):
+    def change(meta, arrays):
+        meta["sweeps"], meta["warmup"] = [0] * 4096, [0] * 4096
+        for name in [name for name in arrays if name.startswith("trace/")]:
+            arrays[name] = arrays[name][:0]
+        for i in range(26**2):
+            letters = chr(97 + i // 26) + chr(97 + i % 26)
+            arrays[f"trace/{letters}"] = np.zeros(0)
+
+    altered = changed(saved, tmp_path / "altered.bank", change)
+    assert altered.stat().st_size < 1e5
+    tracemalloc.start()
+    with pytest.raises(ModelFileError, match="688 names of traces"):
+        load_model(altered)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 << 20
+
+
+def test_every_number_of_columns_that_is_written_can_be_read():
+    written = (SKETCH, WEIGHT_DRAWS, polish.COLUMNS)
+    assert max(written) == model_checks.MOST_COLUMNS
+
+
+def test_a_polished_classifier_with_few_weights_can_be_saved(tmp_path):
+    model = BankClassifier(**(SMALL | {"n_frequencies": 2})).fit(X, Y > 20)
+    polished = polish.polish(model, X, Y > 20)
+    assert polished.draws_[0].root.shape[1] < polished.draws_[0].root.shape[2]
+    polished.save(tmp_path / "model.bank")
+    same(polished, load_model(tmp_path / "model.bank"))
 
 
 def put(name, value, index=0):
@@ -295,6 +348,24 @@ def cut_array(name):
     return change
 
 
+def wider(name, last):
+    """Zeros with the last dimension as given."""
+
+    def change(meta, arrays):
+        arrays[name] = np.zeros((*arrays[name].shape[:-1], last))
+
+    return change
+
+
+def long_label(meta, arrays):
+    """One label so long that an array of all would take many times the bytes of the file."""
+    length, a = 2_000_000, ord("a")
+    last = arrays["classes/bytes"][-int(arrays["classes/lengths"][-1]) :]
+    arrays["classes/lengths"] = np.array([length, 1, len(last)], dtype=np.int64)
+    first = np.full(length, a, dtype=np.uint8)
+    arrays["classes/bytes"] = np.concatenate([first, np.array([a + 1], dtype=np.uint8), last])
+
+
 def two_chains_less(meta, arrays):
     meta["sweeps"], meta["warmup"] = [sum(meta["sweeps"])], [0]
 
@@ -303,6 +374,8 @@ ALTERED = [
     (put("draws/W", np.nan), "draws/W"),
     (put("draws/mu_n", np.inf), "draws/mu_n"),
     (put("draws/root", 1e200), "draws/root"),
+    (wider("draws/root", 129), "129 columns"),
+    (wider("trace/interweave_acceptance", 17), "interweave_acceptance.* has 17"),
     (put("draws/noise", -1.0), "draws/noise"),
     (put("draws/noise", np.nan), "draws/noise"),
     (put("draws/dof", np.inf), "draws/dof"),
@@ -384,6 +457,7 @@ def test_a_right_checksum_does_not_help_wrong_contents(change, words, saved, tmp
         (put("classes/bytes", 0xFF), "decode"),
         (put("classes/bytes", ord("z")), "increasing order"),
         (put("features/lengths", 0), "lengths of strings"),
+        (long_label, "too many for the length"),
         (set_meta("labels", "int64"), "classes"),
         (set_meta("labels", None), "the other way round"),
         (set_meta("labels", "complex128"), "labels is"),

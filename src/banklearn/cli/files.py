@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from banklearn.cli.exits import MODEL, RefusedError
+from banklearn.cli.exits import MODEL, USAGE, RefusedError
 from banklearn.tables import TablePlan
+
+#: Names the variable with the largest size of a model file, in bytes, that is read.
+LIMIT = "BANKLEARN_MAX_BYTES"
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def load(path: Path) -> tuple[Any, Record]:
 
     if not path.exists():
         raise RefusedError(f"{path} does not exist; bank fit writes model files.", MODEL)
-    model = load_model(path)
+    model = load_model(path, **_limit())
     extra = getattr(model, "extra_", {})
     if "table" not in extra:
         raise RefusedError(
@@ -64,3 +68,13 @@ def load(path: Path) -> tuple[Any, Record]:
             MODEL,
         )
     return model, Record.from_json(extra["table"])
+
+
+def _limit() -> dict[str, int]:
+    """The largest file to be read, where the environment says."""
+    text = os.environ.get(LIMIT)
+    if not text:
+        return {}
+    if not (text.isascii() and text.isdigit()):
+        raise RefusedError(f"{LIMIT} should be a number of bytes, but is {text!r}.", USAGE)
+    return {"max_bytes": int(text)}

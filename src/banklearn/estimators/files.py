@@ -12,9 +12,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from banklearn.posterior.kernel import LearnedKernel
-from banklearn.storage.container import MAX_FILE
 from banklearn.storage.errors import ModelFileError
-from banklearn.storage.model_file import StoredModel, read_model, write_model
+from banklearn.storage.model_file import MAX_MODEL, StoredModel, read_model, write_model
 
 if TYPE_CHECKING:
     from banklearn.estimators.base import BankBase
@@ -65,7 +64,7 @@ def save_model(
     write_model(Path(path), stored)
 
 
-def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_FILE) -> Any:
+def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_MODEL) -> Any:
     """Read a model file that ``save`` wrote, as a fitted estimator.
 
     Loading needs no training data and executes nothing that the file holds. Predictions are those
@@ -74,7 +73,8 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_FILE) -> Any:
     Parameters
     ----------
     path : path of the file.
-    max_bytes : larger files are refused.
+    max_bytes : larger files are refused, by default those above 1 GiB; loading takes up to 2.5
+        times the size of the file in memory.
 
     Raises
     ------

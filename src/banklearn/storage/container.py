@@ -198,14 +198,21 @@ class Reader:
 
 
 @contextmanager
-def opened(path: Path, error: type[StoredFileError], limit: int = MAX_FILE) -> Iterator[Reader]:
-    """A file, checked before anything of its declared size is allocated."""
+def opened(
+    path: Path, error: type[StoredFileError], limit: int = MAX_FILE, advice: str = ""
+) -> Iterator[Reader]:
+    """A file, checked before anything of its declared size is allocated.
+
+    advice is what whoever finds a file above the limit can do.
+    """
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for ever
         raise error(f"{path.name}: this is not an ordinary file.")
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
-            raise error(f"{path.name}: it has {size} bytes, more than the limit of {limit}.")
+            raise error(
+                f"{path.name}: it has {size} bytes, more than the limit of {limit}.{advice}"
+            )
         yield Reader(file, size, path.name, error)
 
 

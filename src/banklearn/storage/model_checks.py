@@ -36,6 +36,17 @@ SMALLEST_SPREAD = 1e-200
 SMALLEST_DOF = 0.01
 #: Normal scores of ranks stay well below this.
 LARGEST_SCORE = 10.0
+#: Columns of a root: 16 and 8 in draws of regression and classification (fewer where there are
+#: fewer weights, in regression), 1 where weights are sampled, 128 in a draw that was polished.
+MOST_COLUMNS = 128
+#: Draws, names of inputs, names of traces: each becomes objects of many times its bytes.
+MOST_DRAWS = 1 << 18
+MOST_NAMES = 1 << 20
+MOST_TRACES = 32
+#: Numbers of one sweep under one name of a trace.
+MOST_OF_A_KIND = 16
+#: Characters of an array of labels, all as wide as the longest.
+MOST_CHARACTERS = 1 << 22
 #: Parts of a trace that plots and reports read.
 WATCHED = ("log_evidence", "log_likelihood", "K", "lam")
 #: Labels by the dtype they had, and how they are stored.
@@ -120,6 +131,10 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
     Q = _shape(table, "draws/pi", 1)[0]
     if min(S, M, d, T, P, R, D, Q) < 1:
         fail("an array of draws is empty.")
+    if S > MOST_DRAWS:
+        fail(f"it has {S} draws; at most {MOST_DRAWS} can be stored.")
+    if R > MOST_COLUMNS:
+        fail(f"'draws/root' has {R} columns; at most {MOST_COLUMNS} can be stored.")
     if P != trend_columns(meta["trend"], d) + 2 * M or d > D:
         fail(f"{M} frequencies, {d} of {D} inputs and {P} weights do not fit each other.")
     expected: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -156,12 +171,16 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
         fail(f"a regressor has one set of weights, not {T}.")
     total = sum(meta["sweeps"])
     traces = [name for name in table if name.startswith("trace/")]
+    if len(traces) > MOST_TRACES:
+        fail(f"it has {len(traces)} names of traces; at most {MOST_TRACES} can be stored.")
     for name in {*traces, *(f"trace/{w}" for w in WATCHED)}:
         if not re.fullmatch(r"trace/[A-Za-z_]{1,40}", name) or name == "trace/warmup":
             fail(f"{name!r} is no name of a trace.")
         dtype, shape = table.get(name, ("f8", (total,)))
         # One number per sweep, or a few of a kind.
         few = shape[1:2] if name.removeprefix("trace/") not in WATCHED else ()
+        if few > (MOST_OF_A_KIND,):
+            fail(f"the array {name!r} has {few[0]} numbers of a sweep, more than {MOST_OF_A_KIND}.")
         expected[name] = (dtype if dtype != "u1" else "f8", (total, *few))
     if set(table) != set(expected):
         fail(f"missing or unknown arrays: {sorted(set(table) ^ set(expected))[:5]}.")
@@ -229,9 +248,10 @@ def _check_mixtures(arrays: Arrays) -> None:
 
 def _check_labels(dtype: str, arrays: Arrays) -> None:
     if dtype in ("str", "object"):
-        labels: Any = np.array(
-            unpack_strings(arrays["classes/lengths"], arrays["classes/bytes"]), dtype=object
-        )
+        words = unpack_strings(arrays["classes/lengths"], arrays["classes/bytes"])
+        if len(words) * max(map(len, words)) > MOST_CHARACTERS:
+            fail("the labels are too many for the length of the longest.")
+        labels: Any = np.array(words, dtype=object)
     else:
         labels = arrays["classes"]
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -262,6 +282,8 @@ def _shape(table: Table, name: str, dimensions: int) -> tuple[int, ...]:
 
 def _strings(table: Table, name: str, count: int) -> dict[str, tuple[str, tuple[int, ...]]]:
     length = _shape(table, f"{name}/bytes", 1)[0]
+    if count > MOST_NAMES:
+        fail(f"it has {count} texts under {name!r}; at most {MOST_NAMES} can be stored.")
     return {f"{name}/lengths": ("i8", (count,)), f"{name}/bytes": ("u1", (length,))}
 
 

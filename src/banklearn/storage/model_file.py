@@ -30,6 +30,9 @@ Arrays = dict[str, NDArray[Any]]
 
 KIND = "model"
 SCHEMA = 1
+#: Larger files are refused unless the caller says otherwise; loading takes 2.5 times the file's
+#: size in memory, and a file that is all zeros takes no room where it came from.
+MAX_MODEL = 1 << 30
 
 #: Fields of a draw that are one number, and their dtype in the file.
 SCALARS = {
@@ -83,9 +86,10 @@ def write_model(path: Path, model: StoredModel) -> None:
     container.write(path, KIND, meta, arrays)
 
 
-def read_model(path: Path, limit: int = container.MAX_FILE) -> StoredModel:
+def read_model(path: Path, limit: int = MAX_MODEL) -> StoredModel:
     """Read and check; ModelFileError whatever is wrong with the file."""
-    with container.opened(path, ModelFileError, limit) as file:
+    advice = " If you trust it, load it with a larger max_bytes; it takes 2.5 times its size."
+    with container.opened(path, ModelFileError, limit, advice) as file:
         if file.kind != KIND:
             file.fail(f"it holds a {file.kind[:40]!r}, not a model.")
         try:
