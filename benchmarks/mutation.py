@@ -5,10 +5,13 @@
 
 Cosmic Ray's operators are applied at every place they fit, one change at a time, one of the
 possible replacements drawn per place; a random sample of these runs in copies of the tree. Without
---plan or --run both steps follow each other. Each outcome is added to --record, from which the same
-command goes on; machines that share a plan (--part 1/2) put their records one after the other.
-Changes that change nothing are judged one by one, with the reason, in
-`equivalent.toml` beside this script; they are reported apart and count neither way.
+--plan or --run both steps follow each other. The tests of each module run first on the code as it
+is: where they fail, or take longer than a change may, no change is tried. Each outcome is added to
+--record, from which the same command goes on as long as package and tests are the same; machines
+that share a plan (--part 1/2) put their records one after the other. The run fails where changes
+were not run or fewer than nine of ten were noticed. Changes that change nothing are judged one by
+one, with the reason, in `equivalent.toml` beside this script; they are reported apart and count
+neither way.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ from planting import (
     ROOT,
     SECONDS,
     Job,
+    Result,
     add_to_record,
+    digest,
     part_of,
     processor_minutes,
     read_record,
@@ -160,7 +165,8 @@ def make_plan(path: Path, sample: int, seed: int, only: str) -> None:
             source = module.read_text(encoding="utf-8")
             for what, text in changes(module, rng):
                 old, new = changed_lines(source, text)
-                plan.append({"file": file, "what": what, "old": old, "new": new, "text": text})
+                row = {"file": file, "what": what, "old": old, "new": new, "text": text}
+                plan.append(row | {"of": digest_of(source)})
     print(f"{len(plan)} places for a change in {', '.join(LAYERS)}")
     if 0 < sample < len(plan):
         plan = rng.sample(plan, sample)
@@ -168,10 +174,51 @@ def make_plan(path: Path, sample: int, seed: int, only: str) -> None:
     path.write_text(json.dumps(plan), encoding="utf-8")
 
 
+def digest_of(source: str) -> str:
+    """What a plan remembers of a module that it changes."""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def read_plan(path: Path) -> list[dict[str, str]]:
+    """The changes of a plan; ValueError where a module is no longer what they were made of."""
+    plan: list[dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    now = {
+        file: digest_of((PACKAGE / file).read_text(encoding="utf-8"))
+        for file in {item["file"] for item in plan}
+    }
+    stale = sorted({item["file"] for item in plan if item.get("of") != now[item["file"]]})
+    if stale:
+        raise ValueError(f"{path} was made of other code ({', '.join(stale)}); plan anew.")
+    return plan
+
+
+def job_of(item: dict[str, str]) -> Job:
+    """A change and the tests that should notice it."""
+    file = item["file"]
+    return Job(f"{file} {item['what']}", EVERYWHERE + TESTS[file], file, item["text"])
+
+
+def unchanged(items: list[dict[str, str]]) -> list[Job]:
+    """The same tests on the code as it is, once for each module and within the same time."""
+    return [
+        Job(f"as it is: tests of {file}", EVERYWHERE + TESTS[file])
+        for file in sorted({item["file"] for item in items})
+    ]
+
+
 def name_of(item: dict[str, str]) -> str:
-    """A change's name in the record: the same change of other code has another."""
-    text = "".join((item["file"], item["what"], item["text"]))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    """A change's name in the record, another one when package or tests have changed."""
+    return digest(job_of(item))
+
+
+def interval(noticed: int, total: int) -> tuple[float, float]:
+    """The exact 95 % interval (Clopper and Pearson, 1934) of the share that tests notice."""
+    from scipy.stats import binomtest
+
+    if not total:
+        return 0.0, 1.0
+    found = binomtest(noticed, total).proportion_ci(0.95, method="exact")
+    return float(found.low), float(found.high)
 
 
 def judged() -> dict[tuple[str, str, str], str]:
@@ -206,37 +253,57 @@ def report(plan: list[dict[str, str]], found: dict[str, dict[str, Any]]) -> tupl
     out = ["| module | changes | noticed | that change nothing |", "|---|---|---|---|"]
     out += [f"| `{f}` | {total[f]} | {killed[f]} | {same[f]} |" for f in sorted(total | same)]
     share = killed.total() / max(total.total(), 1)
-    out += ["", f"{killed.total()} of {total.total()} noticed: {100 * share:.1f} %; besides "]
+    out += ["", f"{killed.total()} of {total.total()} noticed: {100 * share:.1f} %"]
+    low, high = interval(killed.total(), total.total())
+    out[-1] += f" (95 % interval {100 * low:.1f} to {100 * high:.1f} %); besides "
     out[-1] += f"{same.total()} that change nothing."
     if missing:
         out[-1] += f" {missing} of the plan were not run."
     return "\n".join([*out, "", *sorted(lines)]) + "\n", share
 
 
-def run_plan(path: Path, options: argparse.Namespace) -> float:
-    """Run what is left of a plan; the share that tests noticed."""
+def run_plan(path: Path, options: argparse.Namespace) -> int:
+    """Run what is left of a plan; 0 where all of it was run and tests noticed enough."""
     deadline = time.monotonic() + (options.seconds or float("inf"))
-    plan = json.loads(path.read_text(encoding="utf-8"))
+    plan = read_plan(path)
     record: Path = options.record or path.with_suffix(".jsonl")
     found = read_record(record)
     part, parts = options.part
-    todo = {name_of(item): item for item in plan[part - 1 :: parts] if name_of(item) not in found}
-    jobs = [Job(n, EVERYWHERE + TESTS[i["file"]], i["file"], i["text"]) for n, i in todo.items()]
-    for job, caught_by, seconds in (
-        run_jobs(jobs, options.jobs, options.each, deadline) if jobs else ()
-    ):
-        item = todo[job.label]
-        row = {"name": job.label, "file": job.file, "what": item["what"], "caught_by": caught_by}
-        row |= {"old": item["old"], "new": item["new"], "seconds": round(seconds, 1)}
-        add_to_record(record, row)
-        found[job.label] = row
-        told = caught_by or f"SURVIVED: {item['new']}"
-        print(f"{seconds:6.1f} s  {job.file} {item['what']}: {told}", flush=True)
+    mine = plan[part - 1 :: parts]
+
+    def run(jobs: list[Job]) -> bool:
+        """Run those that the record lacks; whether it has them all now."""
+        todo = [job for job in jobs if digest(job) not in found]
+        for result in run_jobs(todo, options.jobs, options.each, deadline) if todo else ():
+            row = row_of(result)
+            add_to_record(record, row)
+            found[row["name"]] = row
+            told = result.caught_by or ("SURVIVED" if result.job.file else "passed")
+            print(f"{result.seconds:6.1f} s  {result.job.label}: {told}", flush=True)
+        return all(digest(job) in found for job in jobs)
+
+    sound = unchanged(mine)
+    complete = run(sound)
+    failing = [job for job in sound if found.get(digest(job), {}).get("caught_by")]
+    for job in failing:
+        print(f"{job.label}: {found[digest(job)]['caught_by']} fails without any change.")
+    if failing:
+        return 1
+    complete = complete and run([job_of(item) for item in mine])
     text, share = report(plan, found)
     print(f"\n{text}\n{processor_minutes():.1f} processor minutes in this run")
     if options.out:
         options.out.write_text(text, encoding="utf-8")
-    return share
+    if not complete:
+        print("Not all of it was run; the same command goes on.")
+    return 0 if complete and share >= 0.9 else 1
+
+
+def row_of(result: Result) -> dict[str, Any]:
+    """A line of the record."""
+    job, caught_by, seconds = result
+    row = {"name": digest(job), "label": job.label, "file": job.file, "caught_by": caught_by}
+    return row | {"seconds": round(seconds, 1)}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -260,7 +327,7 @@ def main(arguments: list[str] | None = None) -> int:
         make_plan(plan, options.sample, options.seed, options.only)
     if options.plan:
         return 0
-    return 0 if run_plan(plan, options) >= 0.9 else 1
+    return run_plan(plan, options)
 
 
 if __name__ == "__main__":

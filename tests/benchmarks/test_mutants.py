@@ -73,10 +73,63 @@ def test_what_is_not_noticed_counts_unless_it_changes_nothing(scripts):
     text, share = mutation.report(plan, found)
     assert share == 0.5
     assert reason in text
-    assert (
-        "1 of 2 noticed: 50.0 %; besides 1 that change nothing. 1 of the plan were not run." in text
-    )
+    assert "1 of 2 noticed: 50.0 % (95 % interval 1.3 to 98.7 %); besides 1 that" in text
+    assert "1 that change nothing. 1 of the plan were not run." in text
     assert "`a` became `b`: NOT NOTICED" in text
+
+
+def made_plan(mutation, path):
+    """A plan with one change, which its module's tests need not run to judge."""
+    file = "model/kernel.py"
+    source = (mutation.PACKAGE / file).read_text(encoding="utf-8")
+    item = {"file": file, "what": "change", "old": "a", "new": "b", "text": source + "\n1 / 0\n"}
+    path.write_text(json.dumps([item | {"of": mutation.digest_of(source)}]))
+    return item
+
+
+def test_no_change_is_tried_where_tests_fail_without_one(scripts, tmp_path, capsys):
+    mutation, planting = scripts("mutation"), scripts("planting")
+    plan = tmp_path / "plan.json"
+    item = made_plan(mutation, plan)
+    (sound,) = mutation.unchanged([item])
+    call = ["--run", str(plan), "--seconds", "1e-9"]
+    noticed = {"name": mutation.name_of(item), "caught_by": "a test"}
+    passed = {"name": planting.digest(sound), "caught_by": ""}
+
+    def status(*rows):
+        plan.with_suffix(".jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+        return mutation.main(call)
+
+    assert status() == 1  # nothing was run
+    assert "the same command goes on" in capsys.readouterr().out
+    assert status(passed) == 1  # the change was not
+    assert "1 of the plan were not run" in capsys.readouterr().out
+    assert status(noticed) == 1  # whether its tests pass without it is not known
+    assert status(passed | {"caught_by": "a test"}, noticed) == 1
+    assert "a test fails without any change." in capsys.readouterr().out
+    assert status(passed, noticed | {"caught_by": ""}) == 1  # it survived
+    assert status(passed, noticed) == 0
+    assert "1 of 1 noticed: 100.0 % (95 % interval 2.5 to 100.0 %)" in capsys.readouterr().out
+
+
+def test_outcomes_of_other_code_or_tests_do_not_count(scripts, tmp_path, monkeypatch):
+    mutation, planting = scripts("mutation"), scripts("planting")
+    item = made_plan(mutation, tmp_path / "plan.json")
+    before = mutation.name_of(item)
+    monkeypatch.setattr(planting, "_tree", lambda: b"other tests")
+    assert mutation.name_of(item) != before
+    (tmp_path / "plan.json").write_text(json.dumps([item | {"of": "other"}]))
+    with pytest.raises(ValueError, match=r"made of other code \(model/kernel\.py\)"):
+        mutation.main(["--run", str(tmp_path / "plan.json")])
+
+
+@pytest.mark.timeout(600)
+def test_a_change_of_a_plan_is_noticed(scripts, tmp_path):
+    mutation = scripts("mutation")
+    made_plan(mutation, tmp_path / "plan.json")
+    assert mutation.main(["--run", str(tmp_path / "plan.json")]) == 0
+    rows = (tmp_path / "plan.jsonl").read_text().splitlines()
+    assert [bool(json.loads(row)["caught_by"]) for row in rows] == [False, True]
 
 
 def test_a_run_of_master_seeds_goes_on_from_its_record(scripts, tmp_path, monkeypatch):
