@@ -77,15 +77,16 @@ results: $(VENV)/.package ## write docs/results.md from benchmarks/results/repro
 
 # uv resolves for all supported versions of Python at once; the file names versions and hashes only.
 lock: $(VENV)/.extra-trust ## write requirements/dev.lock anew
-	$(RUN) -m uv pip compile pyproject.toml --extra test --extra lint --extra docs --universal \
-		--python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
-		--upgrade --output-file requirements/dev.lock
+	$(RUN) -m uv pip compile pyproject.toml requirements/build.in \
+		--extra test --extra lint --extra docs --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate --quiet --upgrade --output-file requirements/dev.lock
 
 # Three environments beside .venv: as locked, with the oldest supported dependencies, with the newest.
 locked: ## the tests with exactly the locked packages, hashes checked
 	$(PYTHON) -m venv .venv-locked
-	.venv-locked/bin/python -m pip install --quiet --require-hashes -r requirements/dev.lock
-	.venv-locked/bin/python -m pip install --quiet --no-deps --editable .
+	.venv-locked/bin/python -m pip install --quiet --only-binary :all: --require-hashes \
+		-r requirements/dev.lock
+	.venv-locked/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	.venv-locked/bin/python $(SUITE)
 
 oldest: ## the tests with the lower bounds of pyproject.toml (Python 3.11 or 3.12)

@@ -1,6 +1,7 @@
 """What is installed: the program, its version, the type marker, and nothing of the tests."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,26 @@ def test_the_extras_are_complete(repository):
     (everything,) = optional["all"]
     inside = everything.removeprefix("banklearn[").removesuffix("]").split(",")
     assert set(inside) == set(optional) - {"all"}
+
+
+def test_the_lock_holds_all_that_it_is_said_to_hold(repository):
+    """Dependencies, three extras and the build backend, with hashes; `make locked` uses them."""
+    found = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
+    optional = found["project"]["optional-dependencies"]
+    needed = [*found["build-system"]["requires"], "editables", *found["project"]["dependencies"]]
+    for extra in ("test", "lint", "docs"):
+        needed += optional[extra]
+    names = {re.match(r"[A-Za-z0-9._-]+", word)[0].lower() for word in needed} - {"banklearn"}
+    lock = (repository / "requirements" / "dev.lock").read_text(encoding="utf-8")
+    entries = re.findall(r"^([a-z0-9._-]+)==[^\n]*\n    --hash=sha256:", lock, re.MULTILINE)
+    assert names <= set(entries)
+    assert len(entries) == len(re.findall(r"^[a-z]", lock, re.MULTILINE))
+    recipe = (repository / "Makefile").read_text(encoding="utf-8").partition("\nlocked:")[2]
+    recipe = recipe.partition("\n\n")[0]
+    installs = [line for line in recipe.splitlines() if "pip install" in line]
+    assert len(installs) == 2
+    assert "--only-binary :all: --require-hashes" in installs[0]
+    assert "--no-deps --no-build-isolation" in installs[1]
 
 
 @pytest.mark.skipif("BANKLEARN_WHEEL" not in os.environ, reason="runs in `make package`")
