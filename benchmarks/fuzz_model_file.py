@@ -13,6 +13,7 @@ audit hooks report that a reader of numbers has no business to do. A case that f
 from __future__ import annotations
 
 import argparse
+import copy
 import hashlib
 import json
 import struct
@@ -144,6 +145,11 @@ def leaves(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+def nasty(rng: np.random.Generator) -> Any:
+    """A value of a type or size that nobody expects; a copy, since later edits may change it."""
+    return copy.deepcopy(NASTY[rng.integers(len(NASTY))])
+
+
 def edit_header(data: bytes, rng: np.random.Generator) -> bytes:
     """A right checksum over a header that lies."""
     header, rows = take_apart(data)
@@ -160,7 +166,7 @@ def edit_header(data: bytes, rng: np.random.Generator) -> bytes:
         return put_together(text[:place] + word + text[place + len(word) :], rows)
     if kind == 7:
         name = PARAMETERS[rng.integers(len(PARAMETERS))]
-        header["meta"]["parameters"][name] = NASTY[rng.integers(len(NASTY))]
+        header["meta"]["parameters"][name] = nasty(rng)
         return put_together(header, rows)
     for _ in range(int(rng.integers(1, 3))):
         paths = leaves(header)
@@ -171,9 +177,9 @@ def edit_header(data: bytes, rng: np.random.Generator) -> bytes:
         if kind == 2:
             del node[last]
         elif kind == 3 and isinstance(node, dict):
-            node[f"{last}{rng.integers(9)}"] = NASTY[rng.integers(len(NASTY))]
+            node[f"{last}{rng.integers(9)}"] = nasty(rng)
         else:
-            node[last] = NASTY[rng.integers(len(NASTY))]
+            node[last] = nasty(rng)
         if not leaves(header):
             break
     return put_together(header, rows, table=False)

@@ -8,6 +8,7 @@ import importlib
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from banklearn import ModelFileError, load_model
@@ -46,6 +47,15 @@ def test_the_search_would_find_a_path_that_is_taken_over(script, monkeypatch):
     monkeypatch.setattr(script, "make_case", lambda good, rng: script.edit_header(good[0], rng))
     outcomes, _ = script.fuzz(150, 0)
     assert set(outcomes) - {"refused", "loaded"} == {"checkpoint taken from the file"}
+
+
+def test_edits_leave_the_values_that_they_use_as_they_are(script, repository):
+    """An edit inside a value that was put in before would go into all later files."""
+    good = (repository / "tests/storage/golden/regressor-1.bank").read_bytes()
+    before, rng = repr(script.NASTY), np.random.default_rng(0)
+    for _ in range(500):
+        script.edit_header(good, rng)
+    assert repr(script.NASTY) == before
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)

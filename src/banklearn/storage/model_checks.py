@@ -178,7 +178,7 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
             fail(f"{name!r} is no name of a trace.")
         dtype, shape = table.get(name, ("f8", (total,)))
         # One number per sweep, or a few of a kind.
-        few = shape[1:2] if name.removeprefix("trace/") not in WATCHED else ()
+        few: tuple[int, ...] = shape[1:2] if name.removeprefix("trace/") not in WATCHED else ()
         if few > (MOST_OF_A_KIND,):
             fail(f"the array {name!r} has {few[0]} numbers of a sweep, more than {MOST_OF_A_KIND}.")
         expected[name] = (dtype if dtype != "u1" else "f8", (total, *few))
