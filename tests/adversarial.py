@@ -23,6 +23,9 @@ from hypothesis.extra import numpy as hnp
 EXAMPLES = int(os.environ.get("BANKLEARN_EXAMPLES", "40"))
 CAMPAIGN = settings(max_examples=EXAMPLES)
 
+#: The largest number there is.
+LARGEST = float(np.finfo(np.float64).max)
+
 #: Warnings that the package gives itself, each with a way out.
 EXPLAINED = ("y does not vary, so",)
 
@@ -100,6 +103,18 @@ COLUMNS = (
 def _column(kind: str, exponent: int, n: int, first: np.ndarray, rng: Any) -> np.ndarray:
     z = rng.standard_normal(n)
     size = 10.0**exponent
+    return finite(lambda: _values(kind, size, n, first, z, rng))
+
+
+def finite(make: Any) -> np.ndarray:
+    """The numbers that make gives; what overflows is the largest number."""
+    with np.errstate(over="ignore"):
+        return np.clip(make(), -LARGEST, LARGEST)
+
+
+def _values(
+    kind: str, size: float, n: int, first: np.ndarray, z: np.ndarray, rng: Any
+) -> np.ndarray:
     return {
         "normal": size * z,
         "constant": np.full(n, size),
@@ -110,7 +125,7 @@ def _column(kind: str, exponent: int, n: int, first: np.ndarray, rng: Any) -> np
         "heavy": size * np.sign(z) * 10.0 ** np.clip(-np.abs(3 * z), -8, 0),
         "nearly constant": size * (1.0 + 1e-13 * z),
         "one outlier": np.where(np.arange(n) == 0, size, z),
-        "all scales": np.sign(z) * 10.0 ** np.clip(100 * rng.standard_normal(n), -300, 300),
+        "all scales": np.sign(z) * 10.0 ** np.clip(100 * rng.standard_normal(n), -308, 308),
     }[kind]
 
 
@@ -148,7 +163,8 @@ def rounded(X: np.ndarray, dtype: str) -> np.ndarray:
     return np.clip(X, float(info.min), float(info.max)).astype(dtype).astype(float)
 
 
-exponents = st.one_of(st.integers(-3, 3), st.integers(-300, 300), st.sampled_from([-300, 300]))
+ends = st.sampled_from([-308, -300, 300, 306, 307, 308])
+exponents = st.one_of(st.integers(-3, 3), st.integers(-3, 3), st.integers(-308, 308), ends)
 
 
 @st.composite
@@ -156,7 +172,8 @@ def tables(draw: Any, rows: int, rng: Any) -> np.ndarray:
     """X, usually column by column, sometimes any finite numbers at all."""
     d = draw(st.integers(1, 4))
     if draw(st.integers(0, 4)) == 0:
-        numbers = st.floats(-1e300, 1e300, allow_subnormal=True)
+        most = draw(st.sampled_from([1e300, 1e307, LARGEST]))
+        numbers = st.floats(-most, most, allow_subnormal=True)
         return draw(hnp.arrays(np.float64, (rows, d), elements=numbers))
     columns: list[np.ndarray] = []
     for _ in range(d):
@@ -168,7 +185,8 @@ def tables(draw: Any, rows: int, rng: Any) -> np.ndarray:
 
 @st.composite
 def weights(draw: Any, rows: int, rng: Any) -> np.ndarray | None:
-    kind = draw(st.sampled_from(["none", "none", "ones", "mild", "some zero", "extreme", "tiny"]))
+    kinds = ["none", "none", "ones", "mild", "some zero", "extreme", "tiny", "largest"]
+    kind = draw(st.sampled_from(kinds))
     if kind == "none":
         return None
     return {
@@ -177,6 +195,7 @@ def weights(draw: Any, rows: int, rng: Any) -> np.ndarray | None:
         "some zero": (rng.random(rows) < 0.6).astype(float),
         "extreme": 10.0 ** rng.uniform(-30, 30, rows),
         "tiny": np.full(rows, 1e-300),
+        "largest": np.where(rng.random(rows) < 0.5, LARGEST, 1.0),
     }[kind]
 
 
@@ -215,7 +234,8 @@ def examples(draw: Any) -> Example:
     X = draw(tables(rows, rng))
     narrow = draw(st.sampled_from([None, None, None, *NARROW]))
     container = draw(st.sampled_from(list(CONTAINERS)))
-    far = 10.0 ** draw(exponents) * rng.standard_normal((2, X.shape[1]))
+    size = 10.0 ** draw(exponents)
+    far = finite(lambda: size * rng.standard_normal((2, X.shape[1])))
     kind, exponent = draw(st.sampled_from(COLUMNS)), draw(exponents)
     y = _column(kind, exponent, rows, X[:, 0], rng)
     return Example(X, y, far, draw(weights(rows, rng)), container, narrow, draw(common_options()))

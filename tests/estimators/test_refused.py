@@ -64,6 +64,68 @@ def test_weights_that_mean_nothing(weight, words):
         small().fit(X, Y, sample_weight=weight)
 
 
+LARGEST = float(np.finfo(np.float64).max)
+HUGE = np.where(X > 0, LARGEST, -LARGEST)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "arcsinh", "quantile", "none", "auto"])
+@pytest.mark.parametrize("make", [BankRegressor, BankClassifier])
+def test_inputs_whose_differences_are_no_numbers(make, scaling):
+    words = r"Column 0 of X holds -?1\.8e\+308 in row 0\. Numbers beyond 1e\+307 .*larger unit"
+    with pytest.raises(ValueError, match=words):
+        make(**SMALL, input_scaling=scaling).fit(HUGE, Y > 0)
+    one = pd.DataFrame(X, columns=["a", "b"])
+    one.loc[7, "b"] = 1.01e307
+    with pytest.raises(ValueError, match=r"Column 'b' of X holds 1\.01e.307 in row 7"):
+        make(**SMALL, input_scaling=scaling).fit(one, Y > 0)
+
+
+def test_targets_whose_differences_are_no_numbers():
+    with pytest.raises(ValueError, match=r"y holds -?1\.8e\+308 in row 0.*larger unit"):
+        small().fit(X, HUGE[:, 0])
+
+
+@pytest.mark.parametrize("scaling", ["standard", "arcsinh", "quantile", "auto"])
+def test_numbers_up_to_the_limit_are_used(scaling):
+    X_large = 1e307 * X / np.abs(X).max()
+    y_large = 1e307 * Y / np.abs(Y).max()
+    model = small(input_scaling=scaling).fit(X_large, y_large)
+    assert np.isfinite(model.predict_interval(X_large)).all()
+    assert np.isfinite(model.predict(HUGE, return_std=True)).all()
+    assert np.isfinite(model.log_predictive_density(X_large, HUGE[:, 0])).all()
+    same = small(input_scaling=scaling).fit(X / np.abs(X).max(), Y / np.abs(Y).max())
+    np.testing.assert_allclose(
+        model.predict(X_large) / 1e307, same.predict(X / np.abs(X).max()), rtol=1e-6
+    )
+
+
+def test_rows_to_predict_may_be_as_large_as_numbers_are():
+    model, labels = small().fit(X, Y), BankClassifier(**SMALL).fit(X, Y > 0)
+    assert np.isfinite(model.predict(HUGE, return_std=True)).all()
+    assert np.isfinite(model.predict_interval(HUGE)).all()
+    assert np.isfinite(labels.predict_proba(HUGE)).all()
+    np.testing.assert_array_equal(model.predict(HUGE), model.predict(1e300 * np.sign(HUGE)))
+    assert np.isfinite(model.log_predictive_density(X, HUGE[:, 0])).all()
+
+
+def test_weights_as_large_as_numbers_are():
+    for make in (BankRegressor, BankClassifier):
+        with pytest.raises(ValueError, match="such weights mean nothing"):
+            make(**SMALL).fit(X, Y > 0, sample_weight=np.abs(HUGE[:, 0]))
+        with pytest.raises(ValueError, match="Negative values"):
+            make(**SMALL).fit(X, Y > 0, sample_weight=HUGE[:, 0])
+    extreme = BankClassifier(**SMALL, class_weight={False: LARGEST, True: 1.0})
+    with pytest.raises(ValueError, match="class_weight times sample_weight adds up to inf"):
+        extreme.fit(X, Y > 0, sample_weight=np.full(30, 2.0))
+    with pytest.raises(ValueError, match="class_weight times the weight of all rows adds up"):
+        extreme.fit([(X, Y > 0, np.full(30, 2.0))])
+
+
+def test_labels_as_large_as_numbers_are():
+    with pytest.raises(ValueError, match="Unknown label type"):
+        BankClassifier(**SMALL).fit(X, HUGE[:, 0])
+
+
 @pytest.mark.parametrize("make", [BankRegressor, BankClassifier])
 def test_masked_values_are_missing(make):
     hidden = np.ma.masked_array(X, mask=np.zeros(X.shape, dtype=bool))

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import validate_data as _validate_data
+
+from banklearn.limits import LARGEST
 
 Array = NDArray[np.float64]
 
@@ -36,7 +39,9 @@ def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
     _refuse_twins(X)
     _refuse_dates(X)
     try:
-        return _validate_data(estimator, X, *args, **options)
+        # Sums of extreme numbers overflow in the check for finite ones, which then looks at each.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _validate_data(estimator, X, *args, **options)
     except (ValueError, TypeError) as error:
         if not any(words in str(error) for words in _NOT_NUMBERS):
             raise
@@ -44,22 +49,52 @@ def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
         raise kind(_not_numbers(X)) from error
 
 
-def numeric_target(y: Any) -> Array:
-    """y as finite numbers; missing values, text and dates are refused."""
+def refuse_extreme(X: Array, names: Any = None) -> None:
+    """Refuse training inputs so large that their differences are no numbers."""
+    if max(X.max(), -X.min()) > LARGEST:
+        i, j = (int(k) for k in np.argwhere(np.abs(X) > LARGEST)[0])
+        label = f"Column {j if names is None else names[j]!r} of X"
+        raise ValueError(_extreme(label, X[i, j], i))
+
+
+def _extreme(label: str, value: float, row: int) -> str:
+    return (
+        f"{label} holds {value:.3g} in row {row}. Numbers beyond {LARGEST:g} overflow when they "
+        "are compared: give them in a larger unit, or remove such rows."
+    )
+
+
+def target_values(y: Any) -> Array:
+    """y in float64, missing values as NaN; text and dates are refused."""
     kind = np.asarray(y).dtype.kind
     if kind in "mM":
         raise ValueError("y holds dates or times; give it as numbers, such as days since a start.")
     try:
-        values = np.asarray(y, dtype=np.float64)
+        with np.errstate(over="ignore"):  # a long double becomes infinity
+            return np.asarray(y, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise ValueError("y holds text, but numbers are needed.") from error
+
+
+def numeric_target(y: Any) -> Array:
+    """y as finite numbers; missing values, text, dates and extreme numbers are refused."""
+    values = target_values(y)
     if not np.isfinite(values).all():
         where = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
         raise ValueError(
             f"y contains NaN, infinity or missing values (the first in row {where}). Remove those "
             "rows or fill them in."
         )
+    if (extreme := np.abs(values) > LARGEST).any():
+        row = int(np.flatnonzero(extreme)[0])
+        raise ValueError(_extreme("y", float(values.ravel()[row]), row))
     return values
+
+
+def refuse_continuous(y: Any) -> None:
+    """Labels as scikit-learn wants them: no fractions, and one for each row."""
+    with np.errstate(over="ignore", invalid="ignore"):  # it adds them up, and makes them integers
+        check_classification_targets(y)
 
 
 def refuse_unsorted_labels(y: Any) -> None:
@@ -86,9 +121,10 @@ def check_weight(sample_weight: Any, X: Array) -> Array | None:
     if sample_weight is None:
         return None
     try:
-        weight: Array = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # as in validate_data
+            weight: Array = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
     except (ValueError, TypeError) as error:
         if not any(words in str(error) for words in _NOT_NUMBERS):
             raise
