@@ -1,9 +1,12 @@
 """What a review found to be accepted silently, or refused in somebody else's words."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from adversarial import attempt
 from banklearn import BankClassifier, BankRegressor
 
 RNG = np.random.default_rng(0)
@@ -193,3 +196,97 @@ def test_small_questions_get_sentences():
         model.sample_y(X, 0)
     with pytest.raises(TypeError, match="growing_warmup must be True or False"):
         small(growing_warmup="x").fit(X, Y)
+
+
+DAYS = np.arange("2020-01-01", "2020-01-31", dtype="datetime64[D]")
+DATES = {
+    "dates": DAYS,
+    "times": DAYS - DAYS[0],
+    "dates as objects": np.array(list(DAYS), dtype=object),
+}
+
+
+@pytest.mark.parametrize("when", DATES.values(), ids=DATES)
+def test_dates_are_not_taken_for_numbers(when):
+    column = when[:, None]
+    model = small().fit(X[:, :1], Y)
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        small().fit(column, Y)
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        small().fit(list(column), Y)
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        model.predict(column)
+    series = pd.Series(when, dtype=object if when.dtype == object else None)
+    with pytest.raises(ValueError, match="'when' of X holds dates or times"):
+        small().fit(pd.DataFrame({"when": series, "a": X[:, 0]}), Y)
+    with pytest.raises(ValueError, match="y holds dates or times"):
+        small().fit(X, when)
+    with pytest.raises(ValueError, match="sample_weight holds dates or times"):
+        small().fit(X, Y, sample_weight=when)
+    with pytest.raises(ValueError, match="X of block 0 holds dates or times"):
+        small().fit([(when[:, None], Y)])
+    with pytest.raises(ValueError, match="The weight of block 0 holds dates or times"):
+        small().fit([(X, Y, when)])
+
+
+def with_first(value, values):
+    changed = values.astype(object)
+    changed[0] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**400, -(10**400), 10**5000, Fraction(10**400, 3)],
+    ids=["large", "negative", "too long to be printed", "a fraction"],
+)
+def test_integers_that_no_float_holds(value):
+    column = with_first(value, X[:, 0])
+    for table in (column[:, None], column[:, None].tolist(), pd.DataFrame({"a": column})):
+        with pytest.raises(ValueError, match=r"X holds an integer or a fraction beyond 1e\+307"):
+            small().fit(table, Y)
+    with pytest.raises(ValueError, match="y holds an integer or a fraction beyond"):
+        small().fit(X, with_first(value, Y))
+    with pytest.raises(ValueError, match="sample_weight holds an integer or a fraction beyond"):
+        small().fit(X, Y, sample_weight=column)
+    with pytest.raises(ValueError, match=r"X of block 0 holds an integer beyond 1e\+307"):
+        small().fit([(column[:, None], Y)])
+
+
+@pytest.mark.parametrize("make", [BankRegressor, BankClassifier])
+def test_masked_weights_are_missing(make):
+    hidden = np.ma.masked_array(np.ones(30), mask=np.zeros(30, dtype=bool))
+    make(**SMALL).fit(X, Y > 0, sample_weight=hidden)
+    hidden[:4] = np.ma.masked
+    with pytest.raises(ValueError, match="sample_weight is a masked array with 4 masked"):
+        make(**SMALL).fit(X, Y > 0, sample_weight=hidden)
+    with pytest.raises(ValueError, match="The weight of block 0 is a masked array"):
+        make(**SMALL).fit([(X, Y > 0, hidden)])
+    with pytest.raises(ValueError, match="y of block 0 is a masked array"):
+        make(**SMALL).fit([(X, np.ma.masked_array(Y > 0, mask=X[:, 0] > 0))])
+
+
+#: Values of a column that once were refused in the words of NumPy or pandas, or not at all.
+ONCE_UNWORDED = {
+    "lists": [1.0, 2.0],
+    "missing": pd.NA,
+    "no time": pd.NaT,
+    "nothing": None,
+    "complex": 1j,
+    "text": "Rome",
+}
+
+
+@pytest.mark.parametrize("value", ONCE_UNWORDED.values(), ids=ONCE_UNWORDED)
+def test_errors_are_our_own(value):
+    column = X[:, 0].astype(object)
+    column[0] = value
+    for fit in (
+        lambda: small().fit(column[:, None], Y),
+        lambda: small().fit(X, column),
+        lambda: small().fit(X, Y, sample_weight=column),
+        lambda: small().fit([(column[:, None], Y)]),
+        lambda: small().fit([(X, column)]),
+        lambda: small().fit([(X, Y, column)]),
+    ):
+        assert attempt(fit) is None
