@@ -5,10 +5,13 @@ container that holds the same numbers; or an error raised by this package or by 
 validation, in words. Warnings are errors, except those that this package words itself.
 """
 
+import atexit
+import json
 import os
 import tempfile
 import warnings
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,11 @@ from words import is_in_words
 #: `make test` takes a few; `make campaign` sets 10 000.
 EXAMPLES = int(os.environ.get("BANKLEARN_EXAMPLES", "40"))
 CAMPAIGN = settings(max_examples=EXAMPLES)
+
+#: How many examples were answered and refused; a campaign names a file for it.
+OUTCOMES: Counter[str] = Counter()
+if "BANKLEARN_OUTCOMES" in os.environ:
+    atexit.register(lambda: Path(os.environ["BANKLEARN_OUTCOMES"]).write_text(json.dumps(OUTCOMES)))
 
 #: The largest number there is.
 LARGEST = float(np.finfo(np.float64).max)
@@ -78,6 +86,27 @@ CONTAINERS = {
     "subclass of a frame": lambda X: _frame(X, Table),
     "frame of objects": lambda X: _frame(X, dtype=object),
     "nullable frame": lambda X: _frame(X).astype("Float64"),
+}
+
+
+def _vector_memmap(y: np.ndarray) -> Any:
+    return y.tolist() if y.dtype == object else _memmap(y)
+
+
+def _every_third(y: np.ndarray) -> np.ndarray:
+    return np.repeat(y, 3)[::3]
+
+
+#: The same targets and weights in other containers.
+VECTORS = {
+    "array": np.ascontiguousarray,
+    "list": lambda y: y.tolist(),
+    "series": pd.Series,
+    "memory-mapped": _vector_memmap,
+    "every third": _every_third,
+    "backwards": lambda y: y[::-1].copy()[::-1],
+    "read only": _read_only,
+    "other byte order": lambda y: y.astype(y.dtype.newbyteorder()),
 }
 
 #: Narrower numbers; the values are rounded to them first.
@@ -137,6 +166,13 @@ class Example:
     container: str
     narrow: str | None
     options: dict[str, Any] = field(default_factory=dict)
+    vector: str = "array"
+
+    def held(self) -> "Example":
+        """The same example with target and weights in its container for vectors."""
+        hold = VECTORS[self.vector]
+        weight = None if self.weight is None else hold(self.weight)
+        return replace(self, y=hold(self.y), weight=weight)
 
     def numbers(self) -> np.ndarray:
         """X as every container holds it."""
@@ -235,7 +271,9 @@ def examples(draw: Any) -> Example:
     far = finite(lambda: size * rng.standard_normal((2, X.shape[1])))
     kind, exponent = draw(st.sampled_from(COLUMNS)), draw(exponents)
     y = _column(kind, exponent, rows, X[:, 0], rng)
-    return Example(X, y, far, draw(weights(rows, rng)), container, narrow, draw(common_options()))
+    vector = draw(st.sampled_from(list(VECTORS)))
+    weight, options = draw(weights(rows, rng)), draw(common_options())
+    return Example(X, y, far, weight, container, narrow, options, vector)
 
 
 def attempt(make: Any) -> Any:
