@@ -17,7 +17,13 @@ SPEAKERS = (
     Path(banklearn.__file__).resolve().parent,
     *(
         Path(sklearn.__file__).resolve().parent / "utils" / name
-        for name in ("validation.py", "multiclass.py", "class_weight.py", "_array_api.py")
+        for name in (
+            "validation.py",
+            "multiclass.py",
+            "class_weight.py",
+            "_array_api.py",
+            "_param_validation.py",
+        )
     ),
 )
 

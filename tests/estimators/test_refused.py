@@ -290,3 +290,33 @@ def test_errors_are_our_own(value):
         lambda: small().fit([(X, Y, column)]),
     ):
         assert attempt(fit) is None
+
+
+SCALES = ("a0", "b0", "kappa0", "nu0", "max_time", "scale_shape", "spectral_scale")
+#: Options and questions that once were refused in the words of NumPy or Python.
+ONCE_UNWORDED_OPTIONS = {
+    **{
+        f"{name} too large": lambda name=name: small(**{name: 10**400}).fit(X, Y) for name in SCALES
+    },
+    "a share too large": lambda: small(jump_probability=10**400).fit(X, Y),
+    "a pause too large": lambda: small(checkpoint_every=10**400).fit(X, Y),
+    "an array for a word": lambda: small(trend=np.ones(2)).fit(X, Y),
+    "text as a class weight": lambda: labels(class_weight={0: "a", 1: 1.0}),
+    "a class weight too large": lambda: labels(class_weight={0: 10**400, 1: 1.0}),
+    "an array as a class weight": lambda: labels(class_weight={0: np.ones(2), 1: 1.0}),
+    "a word for class weights": lambda: labels(class_weight="even"),
+    "text as a quantile": lambda: small().fit(X, Y).predict_quantiles(X, "a"),
+    "a quantile too large": lambda: small().fit(X, Y).predict_quantiles(X, 10**400),
+    "a coverage too large": lambda: small().fit(X, Y).predict_interval(X, 10**400),
+    "text among labels": lambda: labels().log_predictive_density(X, with_first("a", Y > 0)),
+    "text for numbers": lambda: small().fit(X, Y).log_predictive_density(X, ["a"] * 30),
+}
+
+
+def labels(**options):
+    return BankClassifier(**SMALL, **options).fit(X, (Y > 0).astype(int))
+
+
+@pytest.mark.parametrize("ask", ONCE_UNWORDED_OPTIONS.values(), ids=ONCE_UNWORDED_OPTIONS)
+def test_options_are_refused_in_our_own_words(ask):
+    assert attempt(ask) is None

@@ -258,7 +258,15 @@ class BankClassifier(ClassifierMixin, BankBase):
         if isinstance(by_class, str) and by_class == "balanced":
             share = mass * (np.count_nonzero(mass) / mass.sum())
             return np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
-        factor = np.asarray(compute_sample_weight(by_class, classes), dtype=np.float64)
+        try:
+            factor = np.asarray(compute_sample_weight(by_class, classes), dtype=np.float64)
+        except OverflowError:
+            factor = np.array([np.inf])
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "class_weight must be None, 'balanced' or a dictionary with a number for each "
+                f"class, but is {by_class!r}: {error}"
+            ) from error
         if not (np.isfinite(factor).all() and (factor >= 0).all()):
             raise ValueError(
                 f"class_weight must hold finite weights of at least zero, but is {by_class!r}."
@@ -339,10 +347,16 @@ class BankClassifier(ClassifierMixin, BankBase):
     def log_predictive_density(self, X: Any, y: Any) -> Array:
         """log P(y_i | x_i, training data) for each row, (n,)."""
         log_p = self.predict_log_proba(X)
+        if np.shape(y) != (len(log_p),):
+            raise ValueError(f"y has shape {np.shape(y)}, but X has {len(log_p)} rows.")
         y = np.asarray(y)
-        if y.shape != (len(log_p),):
-            raise ValueError(f"y has shape {y.shape}, but X has {len(log_p)} rows.")
-        codes = np.searchsorted(self.classes_, y)
+        try:
+            codes = np.searchsorted(self.classes_, y)
+        except TypeError as error:
+            raise ValueError(
+                "y holds labels that cannot be compared with those of the fit, such as "
+                f"{self.classes_[:1].tolist()[0]!r}."
+            ) from error
         codes = np.minimum(codes, len(self.classes_) - 1)
         known = self.classes_[codes] == y
         return np.where(known, log_p[np.arange(len(y)), codes], -np.inf)

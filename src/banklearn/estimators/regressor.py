@@ -208,7 +208,10 @@ class BankRegressor(RegressorMixin, BankBase):
 
     def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
         """Quantiles of the predictive law, (n, number of quantiles)."""
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        try:
+            levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError("quantiles must be numbers strictly between 0 and 1.") from error
         if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
             raise ValueError(f"quantiles must lie strictly between 0 and 1, but are {quantiles!r}.")
         rows = self._rows(X)
