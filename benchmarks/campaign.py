@@ -41,7 +41,7 @@ FUZZ = ROOT / "benchmarks" / "fuzz_model_file.py"
 def fingerprint() -> str:
     """A digest of the package and of the examples' law."""
     digest = hashlib.sha256()
-    helpers = [ROOT / FILE, ROOT / "tests" / "adversarial.py", FUZZ]
+    helpers = [ROOT / FILE, ROOT / "tests" / "adversarial.py", ROOT / "tests" / "words.py", FUZZ]
     for file in [*sorted((ROOT / "src").rglob("*.py")), *helpers]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
@@ -59,11 +59,19 @@ def run_share(name: str, seed: int, examples: int) -> tuple[bool, str, dict[str,
     """One process with its share: whether it passed, what it said, and what is counted of it."""
     if name == FILES:
         return run_files(seed, examples)
-    environment = environment_of(BANKLEARN_PROFILE="campaign", BANKLEARN_EXAMPLES=str(examples))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=7200"]
     command += [f"--hypothesis-seed={seed}", f"{FILE}::{TESTS[name]}"]
-    answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    return answer.returncode == 0, answer.stdout + answer.stderr, {}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "outcomes.json"
+        environment = environment_of(
+            BANKLEARN_PROFILE="campaign",
+            BANKLEARN_EXAMPLES=str(examples),
+            BANKLEARN_OUTCOMES=str(out),
+        )
+        answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        counted = json.loads(out.read_text()) if out.exists() else {}
+    kept = {key: counted.get(key, 0) for key in ("answered", "refused")}
+    return answer.returncode == 0, answer.stdout + answer.stderr, kept
 
 
 def run_files(seed: int, cases: int) -> tuple[bool, str, dict[str, Any]]:
@@ -91,6 +99,15 @@ def read_record(path: Path | None, code: str) -> list[dict[str, Any]]:
     return rows
 
 
+def refused_share(rows: list[dict[str, Any]], name: str) -> str:
+    """How many examples of an estimator ended with an error in words; the others were answered."""
+    count = Counter[str]()
+    for row in rows:
+        if row["name"] == name:
+            count.update({key: row.get(key, 0) for key in ("answered", "refused")})
+    return f"{count['refused'] / count.total():.0%}" if count.total() else ""
+
+
 def summary(rows: list[dict[str, Any]], wanted: dict[str, int]) -> str:
     """Markdown, one line for each estimator, and one for model files."""
     done: Counter[str] = Counter()
@@ -102,9 +119,13 @@ def summary(rows: list[dict[str, Any]], wanted: dict[str, int]) -> str:
         failed[row["name"]] += not row["passed"]
         seconds[row["name"]] += row["seconds"]
         outcomes.update(row.get("outcomes", {}))
-    lines = ["| what | examples | of | shares that failed | seconds |", "|---|---|---|---|---|"]
+    lines = [
+        "| what | examples | of | refused | shares that failed | seconds |",
+        "|---|---|---|---|---|---|",
+    ]
     lines += [
-        f"| {name} | {done[name]} | {most} | {failed[name]} | {seconds[name]:.0f} |"
+        f"| {name} | {done[name]} | {most} | {refused_share(rows, name)} | {failed[name]} "
+        f"| {seconds[name]:.0f} |"
         for name, most in wanted.items()
     ]
     if outcomes:

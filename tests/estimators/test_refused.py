@@ -1,9 +1,12 @@
 """What a review found to be accepted silently, or refused in somebody else's words."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from adversarial import attempt
 from banklearn import BankClassifier, BankRegressor
 
 RNG = np.random.default_rng(0)
@@ -62,6 +65,68 @@ def test_a_word_for_a_scale():
 def test_weights_that_mean_nothing(weight, words):
     with pytest.raises(ValueError, match=words):
         small().fit(X, Y, sample_weight=weight)
+
+
+LARGEST = float(np.finfo(np.float64).max)
+HUGE = np.where(X > 0, LARGEST, -LARGEST)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "arcsinh", "quantile", "none", "auto"])
+@pytest.mark.parametrize("make", [BankRegressor, BankClassifier])
+def test_inputs_whose_differences_are_no_numbers(make, scaling):
+    words = r"Column 0 of X holds -?1\.8e\+308 in row 0\. Numbers beyond 1e\+307 .*larger unit"
+    with pytest.raises(ValueError, match=words):
+        make(**SMALL, input_scaling=scaling).fit(HUGE, Y > 0)
+    one = pd.DataFrame(X, columns=["a", "b"])
+    one.loc[7, "b"] = 1.01e307
+    with pytest.raises(ValueError, match=r"Column 'b' of X holds 1\.01e.307 in row 7"):
+        make(**SMALL, input_scaling=scaling).fit(one, Y > 0)
+
+
+def test_targets_whose_differences_are_no_numbers():
+    with pytest.raises(ValueError, match=r"y holds -?1\.8e\+308 in row 0.*larger unit"):
+        small().fit(X, HUGE[:, 0])
+
+
+@pytest.mark.parametrize("scaling", ["standard", "arcsinh", "quantile", "auto"])
+def test_numbers_up_to_the_limit_are_used(scaling):
+    X_large = 1e307 * X / np.abs(X).max()
+    y_large = 1e307 * Y / np.abs(Y).max()
+    model = small(input_scaling=scaling).fit(X_large, y_large)
+    assert np.isfinite(model.predict_interval(X_large)).all()
+    assert np.isfinite(model.predict(HUGE, return_std=True)).all()
+    assert np.isfinite(model.log_predictive_density(X_large, HUGE[:, 0])).all()
+    same = small(input_scaling=scaling).fit(X / np.abs(X).max(), Y / np.abs(Y).max())
+    np.testing.assert_allclose(
+        model.predict(X_large) / 1e307, same.predict(X / np.abs(X).max()), rtol=1e-6
+    )
+
+
+def test_rows_to_predict_may_be_as_large_as_numbers_are():
+    model, labels = small().fit(X, Y), BankClassifier(**SMALL).fit(X, Y > 0)
+    assert np.isfinite(model.predict(HUGE, return_std=True)).all()
+    assert np.isfinite(model.predict_interval(HUGE)).all()
+    assert np.isfinite(labels.predict_proba(HUGE)).all()
+    np.testing.assert_array_equal(model.predict(HUGE), model.predict(1e300 * np.sign(HUGE)))
+    assert np.isfinite(model.log_predictive_density(X, HUGE[:, 0])).all()
+
+
+def test_weights_as_large_as_numbers_are():
+    for make in (BankRegressor, BankClassifier):
+        with pytest.raises(ValueError, match="such weights mean nothing"):
+            make(**SMALL).fit(X, Y > 0, sample_weight=np.abs(HUGE[:, 0]))
+        with pytest.raises(ValueError, match="Negative values"):
+            make(**SMALL).fit(X, Y > 0, sample_weight=HUGE[:, 0])
+    extreme = BankClassifier(**SMALL, class_weight={False: LARGEST, True: 1.0})
+    with pytest.raises(ValueError, match="class_weight times sample_weight adds up to inf"):
+        extreme.fit(X, Y > 0, sample_weight=np.full(30, 2.0))
+    with pytest.raises(ValueError, match="class_weight times the weight of all rows adds up"):
+        extreme.fit([(X, Y > 0, np.full(30, 2.0))])
+
+
+def test_labels_as_large_as_numbers_are():
+    with pytest.raises(ValueError, match="Unknown label type"):
+        BankClassifier(**SMALL).fit(X, HUGE[:, 0])
 
 
 @pytest.mark.parametrize("make", [BankRegressor, BankClassifier])
@@ -131,3 +196,127 @@ def test_small_questions_get_sentences():
         model.sample_y(X, 0)
     with pytest.raises(TypeError, match="growing_warmup must be True or False"):
         small(growing_warmup="x").fit(X, Y)
+
+
+DAYS = np.arange("2020-01-01", "2020-01-31", dtype="datetime64[D]")
+DATES = {
+    "dates": DAYS,
+    "times": DAYS - DAYS[0],
+    "dates as objects": np.array(list(DAYS), dtype=object),
+}
+
+
+@pytest.mark.parametrize("when", DATES.values(), ids=DATES)
+def test_dates_are_not_taken_for_numbers(when):
+    column = when[:, None]
+    model = small().fit(X[:, :1], Y)
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        small().fit(column, Y)
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        small().fit(list(column), Y)
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        model.predict(column)
+    series = pd.Series(when, dtype=object if when.dtype == object else None)
+    with pytest.raises(ValueError, match="'when' of X holds dates or times"):
+        small().fit(pd.DataFrame({"when": series, "a": X[:, 0]}), Y)
+    with pytest.raises(ValueError, match="y holds dates or times"):
+        small().fit(X, when)
+    with pytest.raises(ValueError, match="sample_weight holds dates or times"):
+        small().fit(X, Y, sample_weight=when)
+    with pytest.raises(ValueError, match="X of block 0 holds dates or times"):
+        small().fit([(when[:, None], Y)])
+    with pytest.raises(ValueError, match="The weight of block 0 holds dates or times"):
+        small().fit([(X, Y, when)])
+
+
+def with_first(value, values):
+    changed = values.astype(object)
+    changed[0] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**400, -(10**400), 10**5000, Fraction(10**400, 3)],
+    ids=["large", "negative", "too long to be printed", "a fraction"],
+)
+def test_integers_that_no_float_holds(value):
+    column = with_first(value, X[:, 0])
+    for table in (column[:, None], column[:, None].tolist(), pd.DataFrame({"a": column})):
+        with pytest.raises(ValueError, match=r"X holds an integer or a fraction beyond 1e\+307"):
+            small().fit(table, Y)
+    with pytest.raises(ValueError, match="y holds an integer or a fraction beyond"):
+        small().fit(X, with_first(value, Y))
+    with pytest.raises(ValueError, match="sample_weight holds an integer or a fraction beyond"):
+        small().fit(X, Y, sample_weight=column)
+    with pytest.raises(ValueError, match=r"X of block 0 holds an integer beyond 1e\+307"):
+        small().fit([(column[:, None], Y)])
+
+
+@pytest.mark.parametrize("make", [BankRegressor, BankClassifier])
+def test_masked_weights_are_missing(make):
+    hidden = np.ma.masked_array(np.ones(30), mask=np.zeros(30, dtype=bool))
+    make(**SMALL).fit(X, Y > 0, sample_weight=hidden)
+    hidden[:4] = np.ma.masked
+    with pytest.raises(ValueError, match="sample_weight is a masked array with 4 masked"):
+        make(**SMALL).fit(X, Y > 0, sample_weight=hidden)
+    with pytest.raises(ValueError, match="The weight of block 0 is a masked array"):
+        make(**SMALL).fit([(X, Y > 0, hidden)])
+    with pytest.raises(ValueError, match="y of block 0 is a masked array"):
+        make(**SMALL).fit([(X, np.ma.masked_array(Y > 0, mask=X[:, 0] > 0))])
+
+
+#: Values of a column that once were refused in the words of NumPy or pandas, or not at all.
+ONCE_UNWORDED = {
+    "lists": [1.0, 2.0],
+    "missing": pd.NA,
+    "no time": pd.NaT,
+    "nothing": None,
+    "complex": 1j,
+    "text": "Rome",
+}
+
+
+@pytest.mark.parametrize("value", ONCE_UNWORDED.values(), ids=ONCE_UNWORDED)
+def test_errors_are_our_own(value):
+    column = X[:, 0].astype(object)
+    column[0] = value
+    for fit in (
+        lambda: small().fit(column[:, None], Y),
+        lambda: small().fit(X, column),
+        lambda: small().fit(X, Y, sample_weight=column),
+        lambda: small().fit([(column[:, None], Y)]),
+        lambda: small().fit([(X, column)]),
+        lambda: small().fit([(X, Y, column)]),
+    ):
+        assert attempt(fit) is None
+
+
+SCALES = ("a0", "b0", "kappa0", "nu0", "max_time", "scale_shape", "spectral_scale")
+#: Options and questions that once were refused in the words of NumPy or Python.
+ONCE_UNWORDED_OPTIONS = {
+    **{
+        f"{name} too large": lambda name=name: small(**{name: 10**400}).fit(X, Y) for name in SCALES
+    },
+    "a share too large": lambda: small(jump_probability=10**400).fit(X, Y),
+    "a pause too large": lambda: small(checkpoint_every=10**400).fit(X, Y),
+    "an array for a word": lambda: small(trend=np.ones(2)).fit(X, Y),
+    "text as a class weight": lambda: labels(class_weight={0: "a", 1: 1.0}),
+    "a class weight too large": lambda: labels(class_weight={0: 10**400, 1: 1.0}),
+    "an array as a class weight": lambda: labels(class_weight={0: np.ones(2), 1: 1.0}),
+    "a word for class weights": lambda: labels(class_weight="even"),
+    "text as a quantile": lambda: small().fit(X, Y).predict_quantiles(X, "a"),
+    "a quantile too large": lambda: small().fit(X, Y).predict_quantiles(X, 10**400),
+    "a coverage too large": lambda: small().fit(X, Y).predict_interval(X, 10**400),
+    "text among labels": lambda: labels().log_predictive_density(X, with_first("a", Y > 0)),
+    "text for numbers": lambda: small().fit(X, Y).log_predictive_density(X, ["a"] * 30),
+}
+
+
+def labels(**options):
+    return BankClassifier(**SMALL, **options).fit(X, (Y > 0).astype(int))
+
+
+@pytest.mark.parametrize("ask", ONCE_UNWORDED_OPTIONS.values(), ids=ONCE_UNWORDED_OPTIONS)
+def test_options_are_refused_in_our_own_words(ask):
+    assert attempt(ask) is None

@@ -102,6 +102,22 @@ def test_an_impossible_weight():
     refuse([(np.zeros((3, 2)), np.zeros(3), np.zeros(3))], "no row with a weight above zero")
 
 
+def test_numbers_whose_differences_are_no_numbers(tmp_path):
+    columns = table(c=np.where(np.arange(50) == 9, -1.7e308, 1.0))
+    pq.write_table(columns, tmp_path / "a.parquet")
+    words = r"Input 'c' is -1\.7e\+308 in row 9 of block 0 \(row 9 of a\.parquet\).*larger unit"
+    refuse(tmp_path, words, target="y")
+    refuse(tmp_path, r"Block 0 \(in a\.parquet\): y holds -1\.7e\+308 in row 9", target="c")
+    refuse([(np.full((3, 2), 1.7e308), np.zeros(3))], r"Input 0 is 1\.7e\+308 in row 0 of block 0")
+
+
+def test_weights_that_mean_nothing():
+    model = BankRegressor(n_frequencies=2, n_warmup=0, n_draws=1, n_chains=1)
+    block = (np.arange(6.0).reshape(3, 2), np.arange(3.0), np.full(3, 1e99))
+    with pytest.raises(ValueError, match=r"The weight of all rows adds up to 3e.99"):
+        model.fit([block])
+
+
 def test_columns_that_are_no_numbers(tmp_path):
     pq.write_table(table(c=["text"] * 50), tmp_path / "a.parquet")
     refuse(tmp_path, "Column 'c' holds string", target="y")

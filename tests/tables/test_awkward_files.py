@@ -260,6 +260,14 @@ REFUSED = {
         text(changed(6, "1e999,2,3", PLAIN)),
         ["line 6, column 'a': '1e999' is not a finite number"],
     ),
+    "a number whose differences are none": (
+        text(changed(6, "-1.7e308,2,3", PLAIN)),
+        ["line 6, column 'a': '-1.7e308' is not a number up to 1e+307", "39 cells"],
+    ),
+    "the same in the target": (
+        text(changed(6, "1,2,1.7e308", PLAIN)),
+        ["line 6, column 'y': '1.7e308' is not a number up to 1e+307"],
+    ),
     "a word among numbers": (
         text(changed(7, "about 3,2,3", PLAIN)),
         ["line 7, column 'a': 'about 3' is not a number", "39 cells of the column are"],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banklearn.estimators.blockwise import BlockData, Preparation
+from banklearn.estimators.data import refuse_too_many_rows
 from banklearn.estimators.starting import part_of
 from banklearn.likelihoods.base import Likelihood
 from banklearn.numerics.streams import Streams
@@ -27,6 +28,7 @@ def first_pass(estimator: BankBase, data: BlockData, summarise: SummariseTarget)
             "summed on the CPU. Leave device at 'auto'."
         )
     found = data.survey(summarise, estimator.verbose)
+    refuse_too_many_rows("The weight of all rows", np.array([found.inputs.mass]))
     estimator.n_features_in_ = len(found.inputs.mean)
     if data.names is not None:
         estimator.feature_names_in_ = np.array(data.names, dtype=object)

@@ -8,12 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 
 from banklearn.engines.base import Engine
 from banklearn.engines.chunked import ChunkedEngine
 from banklearn.engines.pieces import Piece
-from banklearn.estimators.data import numeric_target, refuse_unsorted_labels
+from banklearn.estimators.data import numeric_target, refuse_continuous, refuse_unsorted_labels
 from banklearn.estimators.progress import Reading
 from banklearn.likelihoods.base import Likelihood
 from banklearn.numerics.moments import Moments
@@ -117,7 +116,7 @@ def summarise_labels(y: Any, weight: Array | None) -> Classes:
     if y.dtype == object and any(value is None or value != value for value in y):
         raise ValueError("y has missing values. Remove those rows or give them a class.")
     refuse_unsorted_labels(y)
-    check_classification_targets(y)
+    refuse_continuous(y)
     labels, codes = np.unique(y, return_inverse=True)
     return Classes(labels, np.bincount(codes, weight, len(labels)).astype(np.float64))
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
@@ -24,6 +23,8 @@ from banklearn.estimators.blockwise import (
 )
 from banklearn.estimators.data import (
     check_weight,
+    refuse_continuous,
+    refuse_extreme,
     refuse_too_many_rows,
     refuse_unsorted_labels,
     validate_data,
@@ -167,7 +168,8 @@ class BankClassifier(ClassifierMixin, BankBase):
         X, y = self._arrays(X, y)
         refuse_unsorted_labels(y)
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
+        refuse_extreme(X, getattr(self, "feature_names_in_", None))
+        refuse_continuous(y)
         weight = check_weight(sample_weight, X)
         if self.class_weight is not None:
             weight = self._weigh_classes(y, weight)
@@ -223,7 +225,10 @@ class BankClassifier(ClassifierMixin, BankBase):
             raise ValueError(
                 "A class weight of zero is for arrays in memory; leave the rows of that class out."
             )
-        mass = mass if factor is None else mass * factor
+        if factor is not None:
+            with np.errstate(over="ignore"):  # infinitely many rows, which are refused
+                mass = mass * factor
+            refuse_too_many_rows("class_weight times the weight of all rows", mass)
         self._set_classes(classes, mass, found.weighted)
         prepare = Preparation(
             Positions(classes, np.argsort(self.stick_)),
@@ -253,7 +258,15 @@ class BankClassifier(ClassifierMixin, BankBase):
         if isinstance(by_class, str) and by_class == "balanced":
             share = mass * (np.count_nonzero(mass) / mass.sum())
             return np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
-        factor = np.asarray(compute_sample_weight(by_class, classes), dtype=np.float64)
+        try:
+            factor = np.asarray(compute_sample_weight(by_class, classes), dtype=np.float64)
+        except OverflowError:
+            factor = np.array([np.inf])
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "class_weight must be None, 'balanced' or a dictionary with a number for each "
+                f"class, but is {by_class!r}: {error}"
+            ) from error
         if not (np.isfinite(factor).all() and (factor >= 0).all()):
             raise ValueError(
                 f"class_weight must hold finite weights of at least zero, but is {by_class!r}."
@@ -265,7 +278,8 @@ class BankClassifier(ClassifierMixin, BankBase):
         classes, codes = np.unique(y, return_inverse=True)
         mass = np.bincount(codes, weights=weight).astype(np.float64)
         factor = self._class_factors(classes, mass)[codes]
-        product = factor if weight is None else np.where(weight > 0, weight * factor, 0.0)
+        with np.errstate(over="ignore"):  # infinitely many rows, which are refused
+            product = factor if weight is None else np.where(weight > 0, weight * factor, 0.0)
         if not product.any():
             raise ValueError(
                 "class_weight and sample_weight leave no row with a weight above zero."
@@ -333,10 +347,16 @@ class BankClassifier(ClassifierMixin, BankBase):
     def log_predictive_density(self, X: Any, y: Any) -> Array:
         """log P(y_i | x_i, training data) for each row, (n,)."""
         log_p = self.predict_log_proba(X)
+        if np.shape(y) != (len(log_p),):
+            raise ValueError(f"y has shape {np.shape(y)}, but X has {len(log_p)} rows.")
         y = np.asarray(y)
-        if y.shape != (len(log_p),):
-            raise ValueError(f"y has shape {y.shape}, but X has {len(log_p)} rows.")
-        codes = np.searchsorted(self.classes_, y)
+        try:
+            codes = np.searchsorted(self.classes_, y)
+        except TypeError as error:
+            raise ValueError(
+                "y holds labels that cannot be compared with those of the fit, such as "
+                f"{self.classes_[:1].tolist()[0]!r}."
+            ) from error
         codes = np.minimum(codes, len(self.classes_) - 1)
         known = self.classes_[codes] == y
         return np.where(known, log_p[np.arange(len(y)), codes], -np.inf)

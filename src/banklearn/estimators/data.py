@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import validate_data as _validate_data
+
+from banklearn.limits import LARGEST
+from banklearn.sources.values import are_dates, refuse_masked
 
 Array = NDArray[np.float64]
 
@@ -21,6 +25,7 @@ _NOT_NUMBERS = (
     "could not be promoted",
     "inhomogeneous",
     "float() argument must be",
+    "setting an array element",
 )
 
 
@@ -32,34 +37,80 @@ def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
             "column to predict named instead of given as y: fit(path, target='y')."
         )
     for name, values in (("X", X), *(("y", y) for y in args)):
-        _refuse_masked(name, values)
+        refuse_masked(name, values)
     _refuse_twins(X)
     _refuse_dates(X)
     try:
-        return _validate_data(estimator, X, *args, **options)
+        # Sums of extreme numbers overflow in the check for finite ones, which then looks at each.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _validate_data(estimator, X, *args, **options)
+    except OverflowError as error:
+        raise ValueError(_too_large("X")) from error
     except (ValueError, TypeError) as error:
+        if str(error).rstrip(".") in ("Input y contains NaN", "Input contains NaN"):
+            raise ValueError(_missing("y")) from error
+        if "value of NA is ambiguous" in str(error):
+            raise ValueError(_missing("y")) from error
         if not any(words in str(error) for words in _NOT_NUMBERS):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(_not_numbers(X)) from error
 
 
-def numeric_target(y: Any) -> Array:
-    """y as finite numbers; missing values, text and dates are refused."""
-    kind = np.asarray(y).dtype.kind
-    if kind in "mM":
-        raise ValueError("y holds dates or times; give it as numbers, such as days since a start.")
+def refuse_extreme(X: Array, names: Any = None) -> None:
+    """Refuse training inputs so large that their differences are no numbers."""
+    if max(X.max(), -X.min()) > LARGEST:
+        i, j = (int(k) for k in np.argwhere(np.abs(X) > LARGEST)[0])
+        label = f"Column {j if names is None else names[j]!r} of X"
+        raise ValueError(_extreme(label, X[i, j], i))
+
+
+def _extreme(label: str, value: float, row: int) -> str:
+    return (
+        f"{label} holds {value:.3g} in row {row}. Numbers beyond {LARGEST:g} overflow when they "
+        "are compared: give them in a larger unit, or remove such rows."
+    )
+
+
+def target_values(y: Any) -> Array:
+    """y in float64, missing values as NaN; text, dates and masked values are refused."""
+    refuse_masked("y", y)
     try:
-        values = np.asarray(y, dtype=np.float64)
+        given = np.asarray(y)
+    except ValueError as error:
+        raise ValueError("y must be one number for each row, but holds lists.") from error
+    if are_dates(given):
+        raise ValueError("y holds dates or times; give it as numbers, such as days since a start.")
+    if given.dtype.kind == "c":
+        raise ValueError("y holds complex numbers, but real ones are needed.")
+    try:
+        with np.errstate(over="ignore"):  # a long double becomes infinity
+            return np.asarray(given, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError(_too_large("y")) from error
     except (ValueError, TypeError) as error:
         raise ValueError("y holds text, but numbers are needed.") from error
+
+
+def numeric_target(y: Any) -> Array:
+    """y as finite numbers; missing values, text, dates and extreme numbers are refused."""
+    values = target_values(y)
     if not np.isfinite(values).all():
         where = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
         raise ValueError(
             f"y contains NaN, infinity or missing values (the first in row {where}). Remove those "
             "rows or fill them in."
         )
+    if (extreme := np.abs(values) > LARGEST).any():
+        row = int(np.flatnonzero(extreme)[0])
+        raise ValueError(_extreme("y", float(values.ravel()[row]), row))
     return values
+
+
+def refuse_continuous(y: Any) -> None:
+    """Labels as scikit-learn wants them: no fractions, and one for each row."""
+    with np.errstate(over="ignore", invalid="ignore"):  # it adds them up, and makes them integers
+        check_classification_targets(y)
 
 
 def refuse_unsorted_labels(y: Any) -> None:
@@ -85,11 +136,19 @@ def check_weight(sample_weight: Any, X: Array) -> Array | None:
     """Weights as an array, or None where all are one; negative and all-zero are refused."""
     if sample_weight is None:
         return None
+    refuse_masked("sample_weight", sample_weight)
+    if are_dates(_as_array(sample_weight)):
+        raise ValueError("sample_weight holds dates or times, but numbers are needed.")
     try:
-        weight: Array = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # as in validate_data
+            weight: Array = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+    except OverflowError as error:
+        raise ValueError(_too_large("sample_weight")) from error
     except (ValueError, TypeError) as error:
+        if str(error) == "Input sample_weight contains NaN.":
+            raise ValueError(_missing("sample_weight")) from error
         if not any(words in str(error) for words in _NOT_NUMBERS):
             raise
         raise ValueError("sample_weight holds text, but numbers are needed.") from error
@@ -110,6 +169,17 @@ def refuse_too_many_rows(name: str, weight: Array) -> None:
         )
 
 
+def _too_large(name: str) -> str:
+    return (
+        f"{name} holds an integer or a fraction beyond {LARGEST:g}, the largest number that can be "
+        "used: give it in a larger unit, or remove such rows."
+    )
+
+
+def _missing(name: str) -> str:
+    return f"{name} contains NaN or missing values. Remove those rows or fill them in."
+
+
 def _columns(X: Any) -> list[tuple[str, Any]]:
     names = list(getattr(X, "columns", ()))
     if names:
@@ -121,16 +191,6 @@ def _columns(X: Any) -> list[tuple[str, Any]]:
     return [(f"Column {i} of X", c) for i, c in enumerate(table.T)] if table.ndim == 2 else []
 
 
-def _refuse_masked(name: str, values: Any) -> None:
-    """A masked entry is a missing one; as an array it would be whatever lies under the mask."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
-        hidden = int(np.ma.getmaskarray(values).sum())
-        raise ValueError(
-            f"{name} is a masked array with {hidden} masked values, which are missing values. Fill "
-            "them in, or remove those rows."
-        )
-
-
 def _refuse_twins(X: Any) -> None:
     counts = Counter(name for name in getattr(X, "columns", ()) if isinstance(name, str | int))
     if twins := [repr(name) for name, times in counts.items() if times > 1]:
@@ -139,12 +199,28 @@ def _refuse_twins(X: Any) -> None:
         )
 
 
+def _as_array(values: Any) -> NDArray[Any]:
+    """As NumPy sees the values; an empty array where it cannot, which others refuse."""
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError):
+        return np.empty(0)
+
+
 def _refuse_dates(X: Any) -> None:
+    """NumPy would count dates in days, or whatever their unit is."""
     if not hasattr(X, "columns"):
+        if are_dates(_as_array(X)):
+            raise ValueError(
+                "X holds dates or times. Turn them into numbers first, such as days since a start, "
+                "or hour and weekday."
+            )
         return
     for label, column in _columns(X):
         kind = getattr(getattr(column, "dtype", None), "kind", "")
-        if kind in ("m", "M") or str(getattr(column, "dtype", "")).startswith(("Date", "Time")):
+        objects = kind == "O" and are_dates(np.asarray(column, dtype=object))
+        named = str(getattr(column, "dtype", "")).startswith(("Date", "Time"))
+        if objects or named or kind in ("m", "M"):
             raise ValueError(
                 f"{label} holds dates or times. Turn it into numbers first, such as days since a "
                 "start, or hour and weekday."
@@ -172,6 +248,8 @@ def _not_numbers(X: Any) -> str:
 def _is_number(value: Any) -> bool:
     try:
         float(value)
+    except OverflowError:
+        return True
     except (TypeError, ValueError):
         return False
     return True

@@ -28,6 +28,7 @@ from banklearn.sources.survey import (
     survey_rows,
     with_weight,
 )
+from banklearn.sources.values import as_numbers, as_target
 
 Array = NDArray[np.float64]
 
@@ -205,9 +206,9 @@ def table_block(number: int, table: Any, inputs: int) -> RawBlock:
 
 def raw_block(number: int, X: Any, y: Any, weight: Any = None) -> RawBlock:
     """One partition on its worker."""
-    w = None if weight is None else np.asarray(weight, dtype=np.float64)
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    return RawBlock(X, np.asarray(y), w, number)
+    w = None if weight is None else as_numbers(weight, f"The weight of block {number}")
+    X = np.ascontiguousarray(as_numbers(X, f"X of block {number}"))
+    return RawBlock(X, as_target(y, f"y of block {number}"), w, number)
 
 
 def survey_partition(

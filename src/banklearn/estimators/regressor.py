@@ -13,7 +13,13 @@ from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
 from banklearn.estimators.block_fitting import first_pass, fit_blocks
 from banklearn.estimators.blockwise import Preparation, Standardised, block_data, summarise_numbers
-from banklearn.estimators.data import check_weight, numeric_target, validate_data
+from banklearn.estimators.data import (
+    check_weight,
+    numeric_target,
+    refuse_extreme,
+    target_values,
+    validate_data,
+)
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.posterior.draws import regression_draw
 from banklearn.posterior.predict import (
@@ -148,6 +154,7 @@ class BankRegressor(RegressorMixin, BankBase):
             return self
         X, y = self._arrays(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=False)
+        refuse_extreme(X, getattr(self, "feature_names_in_", None))
         y = numeric_target(y)
         weight = check_weight(sample_weight, X)
         if weight is not None and not weight.all():
@@ -201,7 +208,10 @@ class BankRegressor(RegressorMixin, BankBase):
 
     def predict_quantiles(self, X: Any, quantiles: Any) -> Array:
         """Quantiles of the predictive law, (n, number of quantiles)."""
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        try:
+            levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError("quantiles must be numbers strictly between 0 and 1.") from error
         if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
             raise ValueError(f"quantiles must lie strictly between 0 and 1, but are {quantiles!r}.")
         rows = self._rows(X)
@@ -215,12 +225,13 @@ class BankRegressor(RegressorMixin, BankBase):
     def log_predictive_density(self, X: Any, y: Any) -> Array:
         """log p(y_i | x_i, training data) for each row, (n,)."""
         rows = self._rows(X)
-        y = np.asarray(y, dtype=np.float64)
+        y = target_values(y)
         if y.shape != (len(rows),):
             raise ValueError(f"y has shape {y.shape}, but X has {len(rows)} rows.")
         if np.isnan(y).any():
             raise ValueError("y contains NaN, which has no density.")
-        scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
+        with np.errstate(over="ignore"):  # infinitely far out, which the law cuts
+            scaled = (y - self.target_scaling_.shift) / self.target_scaling_.scale
         out = np.empty(len(rows))
         for part in row_blocks(rows):
             out[part] = self._law(rows[part]).log_density(scaled[part])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from banklearn.sources.base import ROWS_AT_ONCE, RawBlock, Source, SourceError
+from banklearn.sources.values import as_numbers, as_target
 
 
 class ArraySource(Source):
@@ -43,9 +44,11 @@ class ArraySource(Source):
         for number, start in enumerate(range(0, self.n_rows, self.rows_at_once)):
             part = slice(start, min(start + self.rows_at_once, self.n_rows))
             try:
-                weight = None if self.weight is None else np.asarray(self.weight[part], dtype=float)
-                X = np.asarray(self.X[part], dtype=np.float64)
-                y = _one_column(np.asarray(self.y[part]))
+                weight = (
+                    None if self.weight is None else as_numbers(self.weight[part], "The weight")
+                )
+                X = as_numbers(self.X[part], "X")
+                y = _one_column(as_target(self.y[part], "y"))
             except (OSError, RuntimeError) as error:
                 raise SourceError(
                     f"Rows {part.start} to {part.stop - 1} cannot be read: {error}. The file is "

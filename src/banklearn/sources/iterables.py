@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from banklearn.sources.base import RawBlock, Source, SourceError
+from banklearn.sources.values import as_numbers, as_target
 
 
 class BlockSource(Source):
@@ -30,15 +29,15 @@ class BlockSource(Source):
                     f"Block {number} is {_shape(block)}, but a tuple (X, y) or (X, y, weight) is "
                     "needed."
                 )
-            try:
-                X = np.asarray(block[0], dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise SourceError(f"X of block {number} holds values that are no numbers.") from (
-                    error
-                )
-            weight = None if len(block) == 2 else np.asarray(block[2], dtype=np.float64)
+            X = as_numbers(block[0], f"X of block {number}")
+            y = as_target(block[1], f"y of block {number}")
+            weight = (
+                None if len(block) == 2 else as_numbers(block[2], f"The weight of block {number}")
+            )
+            if X.ndim == 0:
+                raise SourceError(f"X of block {number} is one number; a table is needed.")
             if len(X):
-                yield RawBlock(X, np.asarray(block[1]), weight, number, "the data", row)
+                yield RawBlock(X, y, weight, number, "the data", row)
             row += len(X)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.limits import LARGEST
 from banklearn.numerics.moments import ROWS, Moments
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.sources.base import RawBlock, Source, SourceError
@@ -126,14 +127,7 @@ def check_block(
         raise SourceError(f"{at} has y of shape {np.shape(block.y)} for {len(X)} rows.")
     if (weight is not None) != weighted:
         raise SourceError(f"{at} is {'not ' if weighted else ''}weighted, unlike those before.")
-    finite = np.isfinite(X)
-    if not finite.all():
-        i, j = (int(k) for k in np.argwhere(~finite)[0])
-        label = f"Input {names[j]!r}" if names is not None else f"Input {j}"
-        raise SourceError(
-            f"{label} is missing, NaN or infinite in {block.where(i)}. Remove such rows or fill "
-            "them in."
-        )
+    _check_inputs(block, names)
     if weight is not None:
         if weight.shape != (len(X),):
             raise SourceError(f"{at} has weights of shape {weight.shape} for {len(X)} rows.")
@@ -149,6 +143,24 @@ def check_block(
         summarise(block.y, None)
     except (ValueError, TypeError) as error:
         raise SourceError(f"{at}: {error}") from error
+
+
+def _check_inputs(block: RawBlock, names: Sequence[str] | None) -> None:
+    """Refuse the first value that is missing, or too large for differences to be numbers."""
+    good = np.abs(block.X) <= LARGEST
+    if good.all():
+        return
+    i, j = (int(k) for k in np.argwhere(~good)[0])
+    label = f"Input {names[j]!r}" if names is not None else f"Input {j}"
+    if np.isfinite(block.X[i, j]):
+        raise SourceError(
+            f"{label} is {block.X[i, j]:.3g} in {block.where(i)}. Numbers beyond {LARGEST:g} "
+            "overflow when they are compared: give them in a larger unit, or remove such rows."
+        )
+    raise SourceError(
+        f"{label} is missing, NaN or infinite in {block.where(i)}. Remove such rows or fill "
+        "them in."
+    )
 
 
 def with_weight(block: RawBlock) -> RawBlock:

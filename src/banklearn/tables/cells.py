@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from banklearn.limits import LARGEST
 from banklearn.tables.errors import TableError, counted
 from banklearn.tables.table import Table
 
@@ -144,6 +145,12 @@ def to_numbers(table: Table, name: str, written: str) -> Array:
     infinite = np.isinf(out)
     _refuse_cells(table, name, infinite, ~infinite, "a finite number")
     return np.array(out)
+
+
+def refuse_extreme(table: Table, name: str, values: Array) -> None:
+    """Numbers to learn from must be so small that their differences are numbers."""
+    extreme = np.abs(values) > LARGEST
+    _refuse_cells(table, name, extreme, ~extreme, f"a number up to {LARGEST:g}")
 
 
 def to_days(table: Table, name: str, written: str) -> Array:

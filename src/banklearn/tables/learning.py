@@ -7,7 +7,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from banklearn.tables.cells import Array, Form, recognise_form, to_days, to_levels, to_numbers
+from banklearn.tables.cells import (
+    Array,
+    Form,
+    recognise_form,
+    refuse_extreme,
+    to_days,
+    to_levels,
+    to_numbers,
+)
 from banklearn.tables.columns import (
     Column,
     DateColumn,
@@ -87,7 +95,9 @@ def _column(
         return UnusedColumn(name, "as asked"), None
     form = Form("text", "text") if name in options.text else recognise_form(table, name)
     if form.kind == "number":
-        return _number(name, form.written, to_numbers(table, name, form.written)), None
+        numbers = to_numbers(table, name, form.written)
+        refuse_extreme(table, name, numbers)
+        return _number(name, form.written, numbers), None
     if form.kind == "date":
         return _date(name, form.written, to_days(table, name, form.written)), None
     return _text(table, name, target, y, options.encode, seed, name in options.text)

@@ -8,7 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.tables.cells import Form, native_form, recognise_form, to_levels, to_numbers
+from banklearn.tables.cells import (
+    Form,
+    native_form,
+    recognise_form,
+    refuse_extreme,
+    to_levels,
+    to_numbers,
+)
 from banklearn.tables.errors import TableError, counted, listed
 from banklearn.tables.table import Table
 
@@ -57,6 +64,8 @@ def learn_target(
         raise TableError(
             f"{table.source}, column {name!r} holds dates; a target must be numbers or labels."
         )
+    if form.kind == "number":
+        refuse_extreme(table, name, to_numbers(table, name, form.written))
     if task == "regression" and form.kind == "text":
         first = next(word for word in to_levels(table, name) if word is not None)
         raise TableError(

@@ -1,0 +1,5 @@
+"""What the size of a number may be."""
+
+#: Beyond this a training value is refused: differences and small multiples of such numbers are
+#: no longer numbers. The largest 64-bit number is 1.8e308.
+LARGEST = 1e307
