@@ -64,8 +64,9 @@ def learn_target(
         raise TableError(
             f"{table.source}, column {name!r} holds dates; a target must be numbers or labels."
         )
-    if form.kind == "number":
-        refuse_extreme(table, name, to_numbers(table, name, form.written))
+    numbers = to_numbers(table, name, form.written) if form.kind == "number" else None
+    if numbers is not None:
+        refuse_extreme(table, name, numbers)
     if task == "regression" and form.kind == "text":
         first = next(word for word in to_levels(table, name) if word is not None)
         raise TableError(
@@ -75,8 +76,8 @@ def learn_target(
     chosen: Task = "regression"
     if task == "classification" or form.kind == "text":
         chosen = "classification"
-    if task == "auto" and form.kind == "number":
-        chosen = _task_of_numbers(to_numbers(table, name, form.written), name, notes)
+    if task == "auto" and numbers is not None:
+        chosen = _task_of_numbers(numbers, name, notes)
     plan = TargetPlan(name, chosen, form.written)
     values, rows = plan.values(table)
     if len(rows) == 0:
