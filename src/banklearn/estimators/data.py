@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import validate_data as _validate_data
 
-from banklearn.limits import LARGEST
+from banklearn.limits import ADVICE, LARGEST
 from banklearn.sources.values import are_dates, refuse_masked
 
 Array = NDArray[np.float64]
@@ -66,10 +66,7 @@ def refuse_extreme(X: Array, names: Any = None) -> None:
 
 
 def _extreme(label: str, value: float, row: int) -> str:
-    return (
-        f"{label} holds {value:.3g} in row {row}. Numbers beyond {LARGEST:g} overflow when they "
-        "are compared: give them in a larger unit, or remove such rows."
-    )
+    return f"{label} holds {value:.3g} in row {row}. {ADVICE}"
 
 
 def target_values(y: Any) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.limits import LARGEST
+from banklearn.limits import ADVICE, LARGEST
 from banklearn.numerics.moments import ROWS, Moments
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.sources.base import RawBlock, Source, SourceError
@@ -153,10 +153,7 @@ def _check_inputs(block: RawBlock, names: Sequence[str] | None) -> None:
     i, j = (int(k) for k in np.argwhere(~good)[0])
     label = f"Input {names[j]!r}" if names is not None else f"Input {j}"
     if np.isfinite(block.X[i, j]):
-        raise SourceError(
-            f"{label} is {block.X[i, j]:.3g} in {block.where(i)}. Numbers beyond {LARGEST:g} "
-            "overflow when they are compared: give them in a larger unit, or remove such rows."
-        )
+        raise SourceError(f"{label} is {block.X[i, j]:.3g} in {block.where(i)}. {ADVICE}")
     raise SourceError(
         f"{label} is missing, NaN or infinite in {block.where(i)}. Remove such rows or fill "
         "them in."
