@@ -56,32 +56,21 @@ def environment_of(**more: str) -> dict[str, str]:
 
 
 def run_share(name: str, seed: int, examples: int) -> tuple[bool, str, dict[str, Any]]:
-    """One process with its share: whether it passed, what it said, and what is counted of it."""
-    if name == FILES:
-        return run_files(seed, examples)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=7200"]
-    command += [f"--hypothesis-seed={seed}", f"{FILE}::{TESTS[name]}"]
+    """One process with its share: whether it passed, what it said, and what it counted."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "outcomes.json"
-        environment = environment_of(
-            BANKLEARN_PROFILE="campaign",
-            BANKLEARN_EXAMPLES=str(examples),
-            BANKLEARN_OUTCOMES=str(out),
-        )
+        if name == FILES:
+            command = [sys.executable, FUZZ, f"--cases={examples}", f"--seed={seed}", "--out", out]
+            environment = environment_of()
+        else:
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            command += ["--timeout=7200", f"--hypothesis-seed={seed}", f"{FILE}::{TESTS[name]}"]
+            environment = environment_of(
+                BANKLEARN_PROFILE="campaign",
+                BANKLEARN_EXAMPLES=str(examples),
+                BANKLEARN_OUTCOMES=str(out),
+            )
         answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        counted = json.loads(out.read_text()) if out.exists() else {}
-    kept = {key: counted.get(key, 0) for key in ("answered", "refused")}
-    return answer.returncode == 0, answer.stdout + answer.stderr, kept
-
-
-def run_files(seed: int, cases: int) -> tuple[bool, str, dict[str, Any]]:
-    """A share of the model files."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "outcomes.json"
-        command = [sys.executable, FUZZ, f"--cases={cases}", f"--seed={seed}", "--out", out]
-        answer = subprocess.run(
-            command, cwd=ROOT, env=environment_of(), capture_output=True, text=True
-        )
         counted = json.loads(out.read_text()) if out.exists() else {}
     return answer.returncode == 0, answer.stdout + answer.stderr, counted
 
