@@ -1,6 +1,7 @@
 """The log evidence that the default schedule reaches, beside the paper's move, at equal wall time.
 
-Both fit the same rows with the same seed until time is up, and differ in their moves alone:
+Both fit the same rows with the same seed until time is up, with one chain unless --chains says
+otherwise (four would have a quarter of the time each), and differ in their moves alone:
 
 default   the estimator as it is
 jumps     the paper's move alone: every frequency proposed afresh from its component, no local
@@ -18,7 +19,7 @@ All 60 fits on 16 cores, two cores each; a fit that cannot end within the time i
 next run of the same command (two runs of ten minutes):
 
     python benchmarks/schedule.py --jobs 8 --cores-per-job 2 --within 590 --work DIR \
-        [--seconds 60] [--seeds 10] [--sets bike,arm,eeg] [--out DIR/schedule.md]
+        [--seconds 60] [--seeds 10] [--chains 1] [--sets bike,arm,eeg] [--out DIR/schedule.md]
 
 On two cores, one fit after another, that is 65 minutes: leave --jobs and --within out.
 """
@@ -26,7 +27,6 @@ On two cores, one fit after another, that is 65 minutes: leave --jobs and --with
 from __future__ import annotations
 
 import argparse
-import inspect
 import time
 import warnings
 from collections.abc import Sequence
@@ -60,21 +60,21 @@ LAST = 5
 
 
 def estimator(
-    task: Task, schedule: str, seconds: float, seed: int, M: int
+    task: Task, schedule: str, chains: int, seconds: float, seed: int, M: int
 ) -> BankRegressor | BankClassifier:
     """The estimator of a cell."""
     kind = BankRegressor if task == "regression" else BankClassifier
-    settings = {"n_draws": ENDLESS, "max_time": seconds, "random_state": seed, "device": "cpu"}
-    return kind(M, **settings, **SCHEDULES[schedule])
+    settings = {"n_draws": ENDLESS, "n_chains": chains, "max_time": seconds}
+    return kind(M, random_state=seed, device="cpu", **settings, **SCHEDULES[schedule])
 
 
 def measure(
-    name: str, schedule: str, seed: int, seconds: float, M: int, rows: int | None
+    name: str, schedule: str, chains: int, seed: int, seconds: float, M: int, rows: int | None
 ) -> Record:
     """Fit until time is up; the evidence at the end."""
     data = study_rows(name, rows)
     compile_first("bank", data.task)
-    model = estimator(data.task, schedule, seconds, seed, M)
+    model = estimator(data.task, schedule, chains, seconds, seed, M)
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # time is meant to end it
@@ -117,11 +117,13 @@ def laplace_evidences(model: Any, X: np.ndarray, y: np.ndarray) -> list[float]:
     ]
 
 
-def cell(name: str, schedule: str, seed: int, seconds: float, M: int, rows: int | None) -> Cell:
+def cell(
+    name: str, schedule: str, chains: int, seed: int, seconds: float, M: int, rows: int | None
+) -> Cell:
     """One fit."""
-    arguments = {"name": name, "schedule": schedule, "seed": seed}
+    arguments = {"name": name, "schedule": schedule, "chains": chains, "seed": seed}
     arguments |= {"seconds": seconds, "M": M, "rows": rows}
-    parameters = parameters_of(estimator(task_of(name), schedule, seconds, seed, M))
+    parameters = parameters_of(estimator(task_of(name), schedule, chains, seconds, seed, M))
     label = f"schedule-{name}-{schedule}-{seed}"
     # In order of seeds, so that what is measured first are whole pairs.
     return Cell(
@@ -172,12 +174,13 @@ def table(records: Sequence[Record]) -> str:
 def legend(records: Sequence[Record], seconds: float, M: int) -> str:
     """How the table was measured."""
     spent = [r["seconds"] for r in records]
-    chains = inspect.signature(BankRegressor).parameters["n_chains"].default
+    chains = ", ".join(sorted({str(len(r["of_chains"])) for r in records}))
+    cores = ", ".join(sorted({str(r["cores"]) for r in records}))
     return (
-        f"M = {M}, {seconds:g} s a fit ({min(spent):.1f} to {max(spent):.1f} s measured), {chains} "
-        f"chains, cores of a fit: {', '.join(sorted({str(r['cores']) for r in records}))} "
-        f"({processors(records)}). Regression: mean of the last {LAST} sweeps on all rows. "
-        "Classification: Laplace's approximation at the last draws."
+        f"M = {M}, {seconds:g} s a fit ({min(spent):.1f} to {max(spent):.1f} s measured), "
+        f"chains of a fit: {chains}, cores of a fit: {cores} ({processors(records)}). "
+        f"Regression: mean of the last {LAST} sweeps on all rows. Classification: "
+        "Laplace's approximation at the last draws."
     )
 
 
@@ -186,6 +189,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = study_parser(__doc__, "schedule", "bike,arm,eeg", "fits")
     parser.add_argument("--seconds", type=float, default=60.0, help="of every fit")
     parser.add_argument("--seeds", type=int, default=10, help="seeds 0, 1, ...")
+    parser.add_argument("--chains", type=int, default=1, help="of every fit")
     return parser.parse_args(arguments)
 
 
@@ -193,7 +197,9 @@ def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
     cells = [
-        cell(name, schedule, seed, options.seconds, options.frequencies, options.rows)
+        cell(
+            name, schedule, options.chains, seed, options.seconds, options.frequencies, options.rows
+        )
         for seed in range(options.seeds)
         for name in options.sets.split(",")
         for schedule in SCHEDULES

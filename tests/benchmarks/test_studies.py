@@ -45,7 +45,7 @@ def test_wins_are_counted_over_whole_pairs(scripts):
 def test_the_evidence_that_is_compared_is_of_the_last_sweeps_on_all_rows(scripts):
     schedule = scripts("schedule")
     data = scripts("study_sets").study_rows("arm", 100)
-    model = schedule.estimator("regression", "default", 0.3, 0, 8)
+    model = schedule.estimator("regression", "default", 1, 0.3, 0, 8)
     with pytest.warns(Warning, match="max_time"):
         model.fit(data.X, data.y)
     values = schedule.last_evidences(model)
