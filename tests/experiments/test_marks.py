@@ -64,3 +64,9 @@ def test_numbers_carry_two_digits_of_their_error():
     assert plus_minus(6.67e-7, 5.5e-9) == "(6.670 ± 0.055)e-7"
     assert plus_minus(52.5, 2.5) == "52.5 ± 2.5"
     assert plus_minus(0.25, float("nan")) == "0.25"
+
+
+def test_a_table_has_a_dash_where_one_fold_cannot_be_tested():
+    alone = t_marks({"a": {0: 1.0}, "b": {0: 2.0}})
+    assert [alone["a"].words, alone["b"].words] == ["lowest", "\N{EN DASH}"]
+    assert Mark(False, 0.0321).words == "0.032"

@@ -27,6 +27,13 @@ class Mark(NamedTuple):
         """Not told apart from the lowest; False where there was nothing to test with."""
         return self.lowest or self.p_value >= LEVEL
 
+    @property
+    def words(self) -> str:
+        """What a table says: "lowest", the p-value, or a dash where nothing could be tested."""
+        if self.lowest:
+            return "lowest"
+        return "\N{EN DASH}" if np.isnan(self.p_value) else f"{self.p_value:.2g}"
+
 
 def paired_t(a: ArrayLike, b: ArrayLike) -> float:
     """Two-sided p-value of Student's paired t-test; NaN below two pairs, 1 for equal values."""

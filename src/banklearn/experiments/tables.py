@@ -191,7 +191,7 @@ def details(found: Sequence[Entry]) -> str:
             METHODS[e.method].title,
             str(e.folds),
             e.show("error"),
-            "lowest" if e.mark.lowest else f"{e.mark.p_value:.2g}",
+            e.mark.words,
             *(
                 e.show(field)
                 for field in ("nlpd", "coverage", "ece", "pooled", "missed", "seconds")
