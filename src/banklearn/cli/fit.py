@@ -68,13 +68,14 @@ def fit(
     check_output(out, "--out", data)
     check_output(report, "--report", data, out)
     from banklearn.cli import say
-    from banklearn.cli.checkpoints import checkpoint_options, settle
+    from banklearn.cli.checkpoints import checkpoint_options, refuse_unsuited, settle
     from banklearn.cli.estimator import fit_caught, make
     from banklearn.cli.files import Record, save
     from banklearn.cli.prepare import digest, held_out, prepare
     from banklearn.cli.scoring import in_words, scores
     from banklearn.tables import PlanOptions, learn_plan
 
+    refuse_unsuited(out, resume)
     reading = use.read_options(separator, encoding, missing, skip_bad_rows)
     found = prepare(data, target, task, reading)
     train, test = held_out(found.y, holdout, found.target.task, seed)
