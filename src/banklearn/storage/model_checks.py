@@ -193,8 +193,10 @@ def check_values(meta: Mapping[str, Any], arrays: Arrays) -> None:
     """The numbers themselves."""
     for name in ("draws/W", "draws/mu_n", "draws/root", "draws/mu", "draws/Sigma", "prior/mu0"):
         _all(name, arrays, lambda a: np.abs(a) <= LARGEST, f"finite and at most {LARGEST:g}")
-    for name in ("draws/noise", "draws/lam", "draws/alpha", "prior/psi_mean"):
+    for name in ("draws/noise", "draws/lam", "prior/psi_mean"):
         _all(name, arrays, lambda a: (a > 1 / LARGEST**3) & (a <= LARGEST**3), "above zero")
+    # A concentration is only reported; with a vague prior it can be as small as numbers are.
+    _all("draws/alpha", arrays, lambda a: (a > 0) & (a <= LARGEST**3), "above zero")
     _all("draws/noise", arrays, lambda a: a <= LARGEST, f"at most {LARGEST:g}")
     # A classifier's law is normal given the weights: infinitely many degrees of freedom.
     limit = math.inf if meta["target"] is None else LARGEST
