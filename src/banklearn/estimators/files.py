@@ -61,8 +61,8 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_MODEL) -> Any:
     Parameters
     ----------
     path : path of the file.
-    max_bytes : larger files are refused, by default those above 1 GiB; loading takes up to 2.5
-        times the size of the file in memory.
+    max_bytes : larger files are refused, by default those above 1 GiB; loading takes the
+        size of the file in memory, and a little more.
 
     Raises
     ------
