@@ -16,7 +16,7 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 SUITE := -m pytest -q -n auto --dist worksteal
 
 .PHONY: help demo test test-env lint bench accuracy results statistics campaign mutants mutation \
-	coverage lock locked oldest newest audit docs gallery package clean
+	coverage lock locked locked-env oldest oldest-env newest newest-env audit docs gallery package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
@@ -75,33 +75,57 @@ accuracy: $(VENV)/.package ## prediction error on the paper's datasets
 results: $(VENV)/.package ## write docs/results.md from benchmarks/results/reproduce
 	$(RUN) benchmarks/results_page.py
 
-# uv resolves for all supported versions of Python at once; the file names versions and hashes only.
-lock: $(VENV)/.extra-trust ## write requirements/dev.lock anew
-	$(RUN) -m uv pip compile pyproject.toml requirements/build.in \
-		--extra test --extra lint --extra docs --universal --python-version 3.11 \
-		--generate-hashes --no-header --no-annotate --quiet --upgrade --output-file requirements/dev.lock
+# uv resolves for all supported versions of Python at once; the files name versions and hashes only.
+COMPILE := -m uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-annotate --quiet --upgrade
+lock: $(VENV)/.extra-trust ## write requirements/dev.lock and requirements/trust.lock anew
+	$(RUN) $(COMPILE) pyproject.toml requirements/build.in \
+		--extra test --extra lint --extra docs --output-file requirements/dev.lock
+	$(RUN) $(COMPILE) pyproject.toml --extra trust --constraint requirements/dev.lock \
+		--output-file requirements/trust.lock
 
 # Three environments beside .venv: as locked, with the oldest supported dependencies, with the newest.
-locked: ## the tests with exactly the locked packages, hashes checked
+# NAME-env installs, NAME runs the tests there; `.ci/run NAME` does both from a clean checkout.
+locked-env:
 	$(PYTHON) -m venv .venv-locked
 	.venv-locked/bin/python -m pip install --quiet --only-binary :all: --require-hashes \
 		-r requirements/dev.lock
 	.venv-locked/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+
+locked: locked-env ## the tests with exactly the locked packages, hashes checked
 	.venv-locked/bin/python $(SUITE)
 
-oldest: ## the tests with the lower bounds of pyproject.toml (Python 3.11 or 3.12)
+oldest-env:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 13))' || { echo "The oldest" \
+		"dependencies do not run on Python 3.13. Name an older one: PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet uv
 	.venv-oldest/bin/python -m uv pip install --quiet --resolution lowest-direct --editable ".[test]"
+
+oldest: oldest-env ## the tests with the lower bounds of pyproject.toml (Python 3.11 or 3.12)
 	.venv-oldest/bin/python $(SUITE)
 
-newest: ## the tests with the newest dependencies, development releases included
+newest-env:
 	$(PYTHON) -m venv .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --upgrade --pre --editable ".[test]"
+
+newest: newest-env ## the tests with the newest dependencies, development releases included
 	.venv-newest/bin/python $(SUITE)
 
-audit: $(VENV)/.extra-trust ## look the locked packages up in the database of known vulnerabilities
-	$(RUN) -m pip_audit --require-hashes --disable-pip -r requirements/dev.lock
+# The tools of the extra trust as locked. One of them comes as source alone: what builds it is in
+# the first lock, so that nothing is fetched without a hash.
+.venv-trust/.locked: requirements/dev.lock requirements/trust.lock
+	$(PYTHON) -m venv .venv-trust
+	.venv-trust/bin/python -m pip install --quiet --only-binary :all: --require-hashes \
+		-r requirements/dev.lock
+	.venv-trust/bin/python -m pip install --quiet --only-binary :all: --no-binary yattag \
+		--no-build-isolation --require-hashes -r requirements/trust.lock
+	@touch $@
+
+# --strict: a package that could not be looked up fails the audit; else it would be left out.
+audit: .venv-trust/.locked ## look the locked packages up in the database of known vulnerabilities
+	.venv-trust/bin/python -m pip_audit --strict --require-hashes --disable-pip \
+		-r requirements/dev.lock -r requirements/trust.lock
 
 docs: $(VENV)/.extra-docs ## build the documentation into site; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
@@ -124,6 +148,6 @@ package: $(VENV)/.package ## build wheel and sdist into dist, and test the insta
 	BANKLEARN_WHEEL=1 $(VENV)-wheel/bin/python -m pytest -q $(PACKAGE_TESTS)
 
 clean: ## remove the environment, caches and outputs; results in benchmarks/.cache stay
-	rm -rf $(VENV) $(VENV)-wheel .venv-locked .venv-oldest .venv-newest statistics-output mutants demo-output \
+	rm -rf $(VENV) $(VENV)-wheel .venv-locked .venv-oldest .venv-newest .venv-trust statistics-output mutants demo-output \
 		gallery-output site build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

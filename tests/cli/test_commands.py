@@ -212,6 +212,38 @@ def test_a_fit_that_was_killed_is_not_given_up_unasked(tmp_path):
     assert "nothing to go on from" in bank(*words, *QUICK, "--resume", code=2).stderr
 
 
+def test_checkpoints_are_judged_before_the_table_is_read(tmp_path):
+    """What is no table would be refused with another code, if it were looked at."""
+    (tmp_path / "no-table.parquet").write_bytes(b"PAR1")
+    words = ("fit", tmp_path / "no-table.parquet", "--target", "y", "--out", tmp_path / "m.bank")
+    bank(*words, code=3)
+    assert "nothing to go on from" in bank(*words, "--resume", code=2).stderr
+    (tmp_path / "m.bank.checkpoint").mkdir()
+    (tmp_path / "m.bank.checkpoint" / "chain-0000.bank").write_bytes(b"")
+    assert "did not come to its end" in bank(*words, code=2).stderr
+    bank(*words, "--resume", code=3)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--chains", "1" + "0" * 400),
+        ("--frequencies", "100000"),
+        ("--warmup", "1" + "0" * 30),
+        ("--draws", "1" + "0" * 5000),
+        ("--max-time", "1" + "0" * 400 + "d"),
+        ("--checkpoint-every", "100000d"),
+        ("--seed", "-1"),
+        ("--seed", "4294967296"),
+        ("--holdout", "nan"),
+    ],
+    ids=lambda option: f"{option[0]} {option[1][:12]}",
+)
+def test_options_beyond_their_limits_are_wrong_options(tmp_path, option):
+    words = ("fit", tmp_path / "none.csv", "--target", "y", "--out", tmp_path / "m.bank")
+    assert option[0] in bank(*words, *option, code=2).stderr
+
+
 def test_a_classifier_from_end_to_end(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.standard_normal(120)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .chunks import Array, gram, row_chunks, weighted_features
 from .logistic import Blocks, fit_logistic
+from .options import check_options
 from .ridge import ridge_posterior
 from .scaling import Scaler
 from .selection import class_probabilities, ridge_penalty, with_intercept
@@ -31,6 +32,7 @@ class FourierRegressor(RegressorMixin, BaseEstimator):
 
     def _prepare(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate X (N, d) and standardise y (N,)."""
+        check_options(self)
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
         if not np.isfinite(np.asarray(y, dtype=np.float64)).all():
             raise ValueError("y contains NaN, infinity or missing values.")
@@ -78,6 +80,7 @@ class FourierClassifier(ClassifierMixin, BaseEstimator):
 
     def _prepare(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
         """Validate X (N, d); class numbers (N,) from the labels y."""
+        check_options(self)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -10,6 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
+from banklearn.numerics.linalg import NumericalError
 from banklearn.warned import warn_caller
 
 from .chunks import Array
@@ -53,6 +54,16 @@ def _local(blocks: Blocks, beta: Array, penalty: Array) -> _Local:
     return _Local(value, gradient, hessian)
 
 
+def _factor(hessian: Array) -> tuple[Array, bool]:
+    try:
+        return cho_factor(hessian, lower=True, check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise NumericalError(
+            f"The {len(hessian)} x {len(hessian)} Hessian of a logistic regression could not be "
+            "factored: the ridge is too small for these rows. Give a larger lam, or larger lams."
+        ) from error
+
+
 def fit_logistic(
     blocks: Blocks,
     penalty: Array,
@@ -68,7 +79,7 @@ def fit_logistic(
     """
     here = _local(blocks, beta, penalty)
     converged = False
-    factor = cho_factor(here.hessian, lower=True, check_finite=False)
+    factor = _factor(here.hessian)
     for _ in range(max_iter):
         step = cho_solve(factor, here.gradient, check_finite=False)
         decrement = 0.5 * float(here.gradient @ step)
@@ -81,7 +92,7 @@ def fit_logistic(
             size *= 0.5
             there = _local(blocks, beta - size * step, penalty)
         beta, here = beta - size * step, there
-        factor = cho_factor(here.hessian, lower=True, check_finite=False)
+        factor = _factor(here.hessian)
     if warn and not converged:
         warn_caller(
             f"Newton's method stopped after {max_iter} steps with decrement {decrement:.2g} "

@@ -15,27 +15,35 @@ def folder_for(out: Path) -> Path:
     return out.with_name(out.name + ".checkpoint")
 
 
+def refuse_unsuited(out: Path, resume: bool) -> None:
+    """Refuse to go on from nothing, and to begin anew over a fit that did not end.
+
+    This looks at names and times alone, so that it can come before a table is read.
+    """
+    folder = folder_for(out)
+    if resume and not folder.exists():
+        raise RefusedError(
+            f"There is nothing to go on from: {folder} does not exist. Fit without --resume.", USAGE
+        )
+    if folder.exists() and not resume and not _saved_since(out, folder):
+        raise RefusedError(
+            f"{folder} holds a fit that did not come to its end. Go on with --resume, or remove "
+            "that folder to begin anew.",
+            USAGE,
+        )
+
+
 def checkpoint_options(
     out: Path, resume: bool, every: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters of the estimator and of fit.
 
-    The checkpoints of a fit whose model was saved make place for a new fit; those of one that was
-    killed are not given up without being asked.
+    The checkpoints of a fit whose model was saved make place for a new fit.
     """
+    refuse_unsuited(out, resume)  # once more: another fit may have begun meanwhile
     folder = folder_for(out)
     if folder.exists() and not resume:
-        if not _saved_since(out, folder):
-            raise RefusedError(
-                f"{folder} holds a fit that did not come to its end. Go on with --resume, or "
-                "remove that folder to begin anew.",
-                USAGE,
-            )
         shutil.rmtree(folder)
-    if resume and not folder.exists():
-        raise RefusedError(
-            f"There is nothing to go on from: {folder} does not exist. Fit without --resume.", USAGE
-        )
     return {"checkpoint": str(folder), "checkpoint_every": every}, {"resume": resume}
 
 

@@ -11,6 +11,7 @@ import typer
 from banklearn.cli import options as use
 from banklearn.cli.durations import seconds
 from banklearn.cli.rivals import METHODS
+from banklearn.limits import MOST_FREQUENCIES
 
 if TYPE_CHECKING:
     from banklearn.cli.contest import Contest
@@ -25,7 +26,9 @@ def compare(
         typer.Option(help="Time for the whole comparison, never exceeded: 90s, 1h, or none."),
     ] = "9m",
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
-    frequencies: Annotated[int, typer.Option(min=1, help="Frequencies of BaNK and RKS.")] = 384,
+    frequencies: Annotated[
+        int, typer.Option(min=1, max=MOST_FREQUENCIES, help="Frequencies of BaNK and RKS.")
+    ] = 384,
     drop: use.Drop = None,
     text: use.Text = None,
     encode: use.Encode = "auto",

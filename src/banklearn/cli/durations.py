@@ -6,6 +6,8 @@ import re
 
 import typer
 
+from banklearn.limits import MOST_SECONDS
+
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
 
@@ -26,6 +28,11 @@ def seconds(text: str | None, option: str | None = None) -> float | None:
         raise typer.BadParameter(
             f"{text!r} is not a span of time above zero; write 90s, 5m or 1h30m, or none for no "
             "limit.",
+            param_hint=option,
+        )
+    if total > MOST_SECONDS:
+        raise typer.BadParameter(
+            f"{text[:40]!r} is longer than {MOST_SECONDS:g} seconds; write none for no limit.",
             param_hint=option,
         )
     return total

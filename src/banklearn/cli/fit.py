@@ -11,9 +11,10 @@ from banklearn.cli import options as use
 from banklearn.cli.durations import seconds
 from banklearn.cli.exits import INTERRUPTED
 from banklearn.cli.outputs import check_output
+from banklearn.limits import MOST, MOST_CHAINS, MOST_FREQUENCIES, MOST_SECONDS
 
 #: Seconds between checkpoints when there should be none in between.
-NEVER = 1e9
+NEVER = MOST_SECONDS
 
 
 def fit(
@@ -37,9 +38,13 @@ def fit(
         float,
         typer.Option(min=0.0, max=0.9, help="Share of the rows kept out of the fit, for scores."),
     ] = 0.2,
-    frequencies: Annotated[int, typer.Option(min=1, help="Frequencies of the model.")] = 384,
-    chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 4,
-    warmup: Annotated[int, typer.Option(min=0, help="Sweeps of warm-up in each chain.")] = 200,
+    frequencies: Annotated[
+        int, typer.Option(min=1, max=MOST_FREQUENCIES, help="Frequencies of the model.")
+    ] = 384,
+    chains: Annotated[int, typer.Option(min=1, max=MOST_CHAINS, help="Independent chains.")] = 4,
+    warmup: Annotated[
+        int, typer.Option(min=0, max=MOST, help="Sweeps of warm-up in each chain.")
+    ] = 200,
     draws: Annotated[
         str, typer.Option(help="Draws kept of each chain; auto: until the chains have settled.")
     ] = "50",
@@ -68,13 +73,14 @@ def fit(
     check_output(out, "--out", data)
     check_output(report, "--report", data, out)
     from banklearn.cli import say
-    from banklearn.cli.checkpoints import checkpoint_options, settle
+    from banklearn.cli.checkpoints import checkpoint_options, refuse_unsuited, settle
     from banklearn.cli.estimator import fit_caught, make
     from banklearn.cli.files import Record, save
     from banklearn.cli.prepare import digest, held_out, prepare
     from banklearn.cli.scoring import in_words, scores
     from banklearn.tables import PlanOptions, learn_plan
 
+    refuse_unsuited(out, resume)
     reading = use.read_options(separator, encoding, missing, skip_bad_rows)
     found = prepare(data, target, task, reading)
     train, test = held_out(found.y, holdout, found.target.task, seed)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from banklearn.limits import MOST, MOST_SEED
 from banklearn.tables import ReadOptions
 
 Data = Annotated[
@@ -29,7 +30,7 @@ SkipBadRows = Annotated[
     typer.Option(help="Leave out, and list, rows that are not as wide as the header."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of everything random.")]
 TaskOption = Annotated[
     Literal["auto", "regression", "classification"],
     typer.Option(help="What the target is; auto: text and two values are classes."),
@@ -68,12 +69,13 @@ def read_options(
 
 
 def number_of_draws(text: str) -> int | Literal["auto"]:
-    """A whole number from one on, or "auto"."""
+    """A whole number from one to a thousand million, or "auto"."""
     word = text.strip().lower()
     if word == "auto":
         return "auto"
-    if not word.isdecimal() or int(word) < 1:
+    if not word.isdecimal() or len(word) > len(str(MOST)) or not 1 <= int(word) <= MOST:
         raise typer.BadParameter(
-            f"{text!r} is neither a whole number from 1 on nor auto.", param_hint="--draws"
+            f"{text[:40]!r} is neither a whole number from 1 to {MOST} nor auto.",
+            param_hint="--draws",
         )
     return int(word)

@@ -34,6 +34,7 @@ from banklearn.estimators.rounds import in_rounds
 from banklearn.estimators.starting import part_of
 from banklearn.estimators.traces import schedule_of, trace_of
 from banklearn.likelihoods.base import Likelihood
+from banklearn.limits import MOST_CHAINS, MOST_FREQUENCIES
 from banklearn.model.features import TRENDS, Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.duplicates import merge_rows
@@ -133,9 +134,9 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.warm_start = warm_start
 
     def _check_parameters(self) -> None:
+        check.whole("n_frequencies", self.n_frequencies, 1, MOST_FREQUENCIES)
+        check.whole("n_chains", self.n_chains, 1, MOST_CHAINS)
         for name, least in (
-            ("n_frequencies", 1),
-            ("n_chains", 1),
             ("n_warmup", 0),
             ("thin", 1),
             ("interweave_every", 0),
@@ -147,22 +148,27 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             check.whole_or_auto(name, getattr(self, name), least)
         for name in ("kappa0", "alpha_shape", "alpha_rate", "a0", "b0"):
             check.positive(name, getattr(self, name))
-        for name in ("max_time", "scale_shape", "nu0"):
+        for name in ("scale_shape", "nu0"):
             check.positive(name, getattr(self, name), none=True)
         check.positive_or_auto("spectral_scale", self.spectral_scale)
+        check.seconds("max_time", self.max_time, none=True)
+        check.seconds("checkpoint_every", self.checkpoint_every, zero=True)
+        check.seed("random_state", self.random_state)
         for name in ("growing_warmup", "merge_duplicates", "warm_start"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}.")
-        check.at_least_zero("checkpoint_every", self.checkpoint_every)
+            given = getattr(self, name)
+            if not isinstance(given, bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, not {check.shown(given)}.")
         if not isinstance(self.checkpoint, str | PathLike | None):
-            raise TypeError(f"checkpoint must be a folder or None, not {self.checkpoint!r}.")
+            raise TypeError(
+                f"checkpoint must be a folder or None, not {check.shown(self.checkpoint)}."
+            )
         check.share("jump_probability", self.jump_probability)
         check.share("switch_probability", self.switch_probability)
         check.one_of("trend", self.trend, ("auto", *TRENDS))
         check.one_of("input_scaling", self.input_scaling, ("auto", *KINDS))
         if not isinstance(self.device, str):
             raise TypeError(
-                f"device must be a string such as 'cpu' or 'cuda', not {self.device!r}."
+                f"device must be a string such as 'cpu' or 'cuda', not {check.shown(self.device)}."
             )
         check.one_of("proposal", self.proposal, ("in-turn", "at-once"))
 

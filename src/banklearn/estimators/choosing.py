@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.estimators.moves import moves_of
+from banklearn.estimators.parameters import shown
 from banklearn.estimators.resumption import Resumption
 from banklearn.estimators.starting import Choice, choose, chosen_before, part_of
+from banklearn.limits import SPARE_FREEDOM
 from banklearn.model.features import Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.moments import Moments
@@ -58,16 +60,16 @@ class Chooses:
         mean, sd = lam_law or self._lam_law
         return Prior(
             mu0=np.zeros(d),
-            kappa0=self.kappa0,
-            nu0=d + 2.0 if self.nu0 is None else self.nu0,
+            kappa0=float(self.kappa0),
+            nu0=d + 2.0 if self.nu0 is None else float(self.nu0),
             psi_mean=np.full(d, scale**2),
-            psi_shape=self.scale_shape,
-            alpha_shape=self.alpha_shape,
-            alpha_rate=self.alpha_rate,
+            psi_shape=None if self.scale_shape is None else float(self.scale_shape),
+            alpha_shape=float(self.alpha_shape),
+            alpha_rate=float(self.alpha_rate),
             lam_log_mean=mean,
             lam_log_sd=sd,
-            a0=self.a0,
-            b0=self.b0,
+            a0=float(self.a0),
+            b0=float(self.b0),
         )
 
     def _choose(
@@ -84,9 +86,10 @@ class Chooses:
         of highest evidence is kept as starting_point_; chains start at _start.
         """
         varying = max(int((moments.high > moments.low).sum()), 1)
-        if self.nu0 is not None and self.nu0 <= varying - 1:
+        if self.nu0 is not None and self.nu0 < varying - 1 + SPARE_FREEDOM:
             raise ValueError(
-                f"nu0 must exceed {varying - 1} for {varying} varying inputs, but is {self.nu0}."
+                f"nu0 must exceed {varying - 1} by at least {SPARE_FREEDOM:g} for {varying} "
+                f"varying inputs, but is {shown(self.nu0)}."
             )
         self.input_scaling_: InputScaling
         self.trend_: Trend
@@ -119,8 +122,8 @@ class Chooses:
             trends=("constant", "linear") if self.trend == "auto" else (self.trend,),
             spectral_scale=None if self.spectral_scale == "auto" else float(self.spectral_scale),
             M=self.n_frequencies,
-            a0=self.a0,
-            b0=self.b0,
+            a0=float(self.a0),
+            b0=float(self.b0),
             streams=streams,
         )
 

@@ -3,8 +3,122 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import Any
+
+from banklearn.limits import LARGEST_OPTION, MOST, MOST_SECONDS, MOST_SEED, SMALLEST_OPTION
+
+
+def whole(name: str, value: Any, least: int, most: int = MOST, none: bool = False) -> None:
+    """A whole number between `least` and `most` (or None, where that has a meaning)."""
+    if none and value is None:
+        return
+    if name == "verbose" and isinstance(value, bool):
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        also = " or None" if none else ""
+        raise TypeError(f"{name} must be a whole number{also}, not {shown(value)}.")
+    if int(value) < least:
+        raise ValueError(f"{name} must be at least {least}, but is {shown(value)}.")
+    if int(value) > most:
+        raise ValueError(f"{name} must be at most {most}, but is {shown(value)}.")
+
+
+def whole_or_auto(name: str, value: Any, least: int) -> None:
+    """A whole number of at least `least`, or "auto"."""
+    if not isinstance(value, str):
+        whole(name, value, least)
+    elif value != "auto":
+        raise ValueError(f"{name} must be a whole number or 'auto', but is {shown(value)}.")
+
+
+def positive_or_auto(name: str, value: Any) -> None:
+    """A number above zero, or "auto"."""
+    if not isinstance(value, str):
+        positive(name, value)
+    elif value != "auto":
+        raise ValueError(f"{name} must be a number above zero or 'auto', but is {shown(value)}.")
+
+
+def positive(
+    name: str,
+    value: Any,
+    none: bool = False,
+    least: float = SMALLEST_OPTION,
+    most: float = LARGEST_OPTION,
+) -> None:
+    """A number above zero, between `least` and `most` (or None, where that has a meaning)."""
+    if none and value is None:
+        return
+    number = _real(name, value, none)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be finite and above zero, but is {shown(value)}.")
+    if not least <= number <= most:
+        raise ValueError(
+            f"{name} must lie between {least:g} and {most:g}, but is {shown(value)}: results "
+            "beyond would not be numbers."
+        )
+
+
+def seconds(name: str, value: Any, none: bool = False, zero: bool = False) -> None:
+    """A span of time above zero (or zero, or None, where that has a meaning)."""
+    if none and value is None:
+        return
+    number = _real(name, value, none)
+    if not (0 < number < math.inf or (zero and number == 0)):
+        least = "at least" if zero else "above"
+        raise ValueError(f"{name} must be finite and {least} zero, but is {shown(value)}.")
+    if number > MOST_SECONDS:
+        also = ", or None for no limit" if none else ""
+        raise ValueError(
+            f"{name} must be at most {MOST_SECONDS:g} seconds{also}, but is {shown(value)}."
+        )
+
+
+def share(name: str, value: Any) -> None:
+    """A number between zero and one."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= _as_float(value) <= 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, but is {shown(value)}.")
+
+
+def inside(name: str, value: Any) -> None:
+    """A number strictly between zero and one."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < _as_float(value) < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, but is {shown(value)}.")
+
+
+def seed(name: str, value: Any) -> None:
+    """A whole number that seeds a generator; scikit-learn judges objects."""
+    if not isinstance(value, Number | str):
+        return
+    if not isinstance(value, Integral) or not 0 <= int(value) <= MOST_SEED:
+        raise ValueError(
+            f"{name} must be a whole number from 0 to {MOST_SEED}, but is {shown(value)}."
+        )
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name} must be one of {listed}, but is {shown(value)}.")
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it; integers of thousands of digits by their size alone."""
+    if isinstance(value, Integral) and abs(int(value)) >= 10**18:
+        sign = "-" if int(value) < 0 else ""
+        return f"about {sign}1e{math.floor(math.log10(abs(int(value))))}"
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return f"{_as_float(value):g}"
+    return repr(value)
+
+
+def _real(name: str, value: Any, none: bool) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        also = " or None" if none else ""
+        raise TypeError(f"{name} must be a number{also}, not {shown(value)}.")
+    return _as_float(value)
 
 
 def _as_float(value: Any) -> float:
@@ -13,66 +127,3 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-
-
-def whole(name: str, value: Any, least: int) -> None:
-    """A whole number of at least `least`."""
-    if name == "verbose" and isinstance(value, bool):
-        return
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number, not {value!r}.")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, but is {value}.")
-
-
-def whole_or_auto(name: str, value: Any, least: int) -> None:
-    """A whole number of at least `least`, or "auto"."""
-    if not isinstance(value, str):
-        whole(name, value, least)
-    elif value != "auto":
-        raise ValueError(f"{name} must be a whole number or 'auto', but is {value!r}.")
-
-
-def positive_or_auto(name: str, value: Any) -> None:
-    """A finite number above zero, or "auto"."""
-    if not isinstance(value, str):
-        positive(name, value)
-    elif value != "auto":
-        raise ValueError(f"{name} must be a number above zero or 'auto', but is {value!r}.")
-
-
-def positive(name: str, value: Any, none: bool = False) -> None:
-    """A finite number above zero (or None, where that has a meaning)."""
-    if none and value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number{' or None' if none else ''}, not {value!r}.")
-    if not 0 < _as_float(value) < math.inf:
-        raise ValueError(f"{name} must be finite and above zero, but is {_as_float(value):g}.")
-
-
-def at_least_zero(name: str, value: Any) -> None:
-    """A finite number of at least zero."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, not {value!r}.")
-    if not 0 <= _as_float(value) < math.inf:
-        raise ValueError(f"{name} must be finite and at least zero, but is {_as_float(value):g}.")
-
-
-def share(name: str, value: Any) -> None:
-    """A number between zero and one."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= _as_float(value) <= 1:
-        raise ValueError(f"{name} must be a number between 0 and 1, but is {value!r}.")
-
-
-def inside(name: str, value: Any) -> None:
-    """A number strictly between zero and one."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < _as_float(value) < 1:
-        raise ValueError(f"{name} must lie between 0 and 1, but is {value!r}.")
-
-
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """One of a few words."""
-    if not isinstance(value, str) or value not in choices:
-        listed = ", ".join(repr(c) for c in choices)
-        raise ValueError(f"{name} must be one of {listed}, but is {value!r}.")

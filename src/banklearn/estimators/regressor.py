@@ -149,7 +149,7 @@ class BankRegressor(RegressorMixin, BankBase):
                 found.n_rows, float(found.target.low[0]), float(found.target.high[0])
             )
             prepare = Preparation(Standardised(self.target_scaling_))
-            likelihood = Gaussian(self.a0, self.b0)
+            likelihood = Gaussian(float(self.a0), float(self.b0))
             fit_blocks(self, data, found, prepare, likelihood, regression_draw)
             return self
         X, y = self._arrays(X, y)
@@ -165,7 +165,7 @@ class BankRegressor(RegressorMixin, BankBase):
             X,
             y,
             weight,
-            Gaussian(self.a0, self.b0),
+            Gaussian(float(self.a0), float(self.b0)),
             regression_draw,
             standardise=Standardised(self.target_scaling_),
             client=client,

@@ -22,10 +22,11 @@ import math
 import os
 import stat
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -111,13 +112,29 @@ class Reader:
     def read(self, name: str) -> NDArray[Any]:
         """One array, in fresh memory."""
         entry = self.entries[name]
-        raw = np.empty(entry.nbytes, dtype=np.uint8)
-        self._file.seek(entry.offset)
-        if entry.nbytes and self._file.readinto(raw.data) != entry.nbytes:
+        return self._values(name, entry.offset, entry.shape)
+
+    def read_pieces(self, name: str, lengths: Sequence[int]) -> list[NDArray[Any]]:
+        """One array, cut along its first dimension; each piece in memory of its own."""
+        entry = self.entries[name]
+        assert sum(lengths) == entry.shape[0]
+        row = entry.nbytes // max(entry.shape[0], 1)
+        begins = accumulate(lengths, initial=0)
+        return [
+            self._values(name, entry.offset + begin * row, (length, *entry.shape[1:]))
+            for begin, length in zip(begins, lengths, strict=False)
+        ]
+
+    def _values(self, name: str, offset: int, shape: tuple[int, ...]) -> NDArray[Any]:
+        """An array or a piece of one, read to where it stays."""
+        dtype = self.entries[name].dtype
+        values = np.empty(shape, dtype=_DTYPES[dtype])
+        raw = values.reshape(-1).view(np.uint8)
+        self._file.seek(offset)
+        if raw.size and self._file.readinto(raw.data) != raw.size:
             self.fail("it became shorter while it was read.")
-        if entry.dtype == "b1" and (raw > 1).any():
+        if dtype == "b1" and (raw > 1).any():
             self.fail(f"the truth values {name!r} are not all 0 or 1.")
-        values = raw.view(_DTYPES[entry.dtype]).reshape(entry.shape)
         return values.astype(values.dtype.newbyteorder("="), copy=False)
 
     def read_all(self) -> dict[str, NDArray[Any]]:

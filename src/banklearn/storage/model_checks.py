@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, NoReturn
 
@@ -24,7 +24,8 @@ from banklearn.sampler.start import StartingPoint
 from banklearn.storage.extra import MAX_BYTES
 from banklearn.storage.strings import unpack_strings
 
-Arrays = Mapping[str, NDArray[Any]]
+#: Arrays by name; those of all draws or chains may be lists with one array each.
+Arrays = Mapping[str, Any]
 Table = Mapping[str, tuple[str, tuple[int, ...]]]
 
 ESTIMATORS = ("BankRegressor", "BankClassifier")
@@ -43,10 +44,14 @@ MOST_COLUMNS = 128
 MOST_DRAWS = 1 << 18
 MOST_NAMES = 1 << 20
 MOST_TRACES = 32
+#: Bytes of all names of inputs, or of all labels.
+MOST_BYTES = 1 << 26
 #: Numbers of one sweep under one name of a trace.
 MOST_OF_A_KIND = 16
 #: Characters of an array of labels, all as wide as the longest.
 MOST_CHARACTERS = 1 << 22
+#: Numbers that are looked at together: what the checks compute stays small beside the arrays.
+BLOCK = 1 << 16
 #: Parts of a trace that plots and reports read.
 WATCHED = ("log_evidence", "log_likelihood", "K", "lam")
 #: Labels by the dtype they had, and how they are stored.
@@ -193,8 +198,10 @@ def check_values(meta: Mapping[str, Any], arrays: Arrays) -> None:
     """The numbers themselves."""
     for name in ("draws/W", "draws/mu_n", "draws/root", "draws/mu", "draws/Sigma", "prior/mu0"):
         _all(name, arrays, lambda a: np.abs(a) <= LARGEST, f"finite and at most {LARGEST:g}")
-    for name in ("draws/noise", "draws/lam", "draws/alpha", "prior/psi_mean"):
+    for name in ("draws/noise", "draws/lam", "prior/psi_mean"):
         _all(name, arrays, lambda a: (a > 1 / LARGEST**3) & (a <= LARGEST**3), "above zero")
+    # A concentration is only reported; with a vague prior it can be as small as numbers are.
+    _all("draws/alpha", arrays, lambda a: (a > 0) & (a <= LARGEST**3), "above zero")
     _all("draws/noise", arrays, lambda a: a <= LARGEST, f"at most {LARGEST:g}")
     # A classifier's law is normal given the weights: infinitely many degrees of freedom.
     limit = math.inf if meta["target"] is None else LARGEST
@@ -203,7 +210,7 @@ def check_values(meta: Mapping[str, Any], arrays: Arrays) -> None:
     chains = len(meta["sweeps"])
     _all("draws/chain", arrays, lambda a: (a >= 0) & (a < chains), f"below {chains}")
     _check_scaling(arrays)
-    _check_mixtures(arrays)
+    _check_mixtures(arrays["draws/pi"], arrays["draws/Sigma"])
     if "features/lengths" in arrays:
         unpack_strings(arrays["features/lengths"], arrays["features/bytes"])
     if meta["labels"] is not None:
@@ -218,8 +225,8 @@ def _check_scaling(arrays: Arrays) -> None:
         _all(f"scaling/{name}", arrays, lambda a: (a >= SMALLEST_SPREAD) & (a <= 1e300), words)
     for place, spread in (("shift", "scale"), ("centre", "spread")):
         bound = np.minimum(LARGEST * arrays[f"scaling/{spread}"], 1e300)
-        _all(f"scaling/{place}", arrays, lambda a, b=bound: np.abs(a) <= b, "finite and of use")
-
+        if not (np.abs(arrays[f"scaling/{place}"]) <= bound).all():
+            fail(f"the values of 'scaling/{place}' are not all finite and of use.")
     if "scaling/knots" in arrays:
         _all("scaling/knots", arrays, np.isfinite, "finite")
         _all("scaling/heights", arrays, lambda a: np.abs(a) <= LARGEST_SCORE, "normal scores")
@@ -228,22 +235,35 @@ def _check_scaling(arrays: Arrays) -> None:
                 fail(f"the values of {name!r} do not increase.")
 
 
-def _check_mixtures(arrays: Arrays) -> None:
-    pi, Sigma, counts = arrays["draws/pi"], arrays["draws/Sigma"], arrays["draws/components"]
-    if (counts < 1).any() or (counts > len(pi)).any() or counts.sum() != len(pi):
+def check_components(counts: NDArray[Any], total: int) -> None:
+    """Components of each draw, before the arrays of all draws are cut by them."""
+    if (counts < 1).any() or (counts > total).any() or counts.sum() != total:
         fail("the numbers of components do not fit the mixtures.")
-    _all("draws/pi", arrays, lambda a: (a >= 0) & (a <= 1), "between 0 and 1")
-    sums = np.add.reduceat(pi, np.cumsum(counts) - counts)
-    if not (np.abs(sums - 1.0) <= 1e-6).all():
-        fail("the weights of a mixture do not add up to one.")
-    gap = np.abs(Sigma - np.swapaxes(Sigma, 1, 2)).max(axis=(1, 2))
-    if not (gap <= 1e-8 * np.abs(Sigma).max(axis=(1, 2))).all():
-        fail("a covariance matrix is not symmetric.")
-    for matrix in Sigma:
-        try:
-            cholesky(matrix)
-        except NumericalError:
-            fail("a covariance matrix is not positive definite.")
+
+
+def _check_mixtures(weights: Sequence[Any], covariances: Sequence[Any]) -> None:
+    for pi in weights:
+        if not ((pi >= 0) & (pi <= 1)).all():
+            fail("the values of 'draws/pi' are not all between 0 and 1.")
+        if not abs(float(pi.sum()) - 1.0) <= 1e-6:
+            fail("the weights of a mixture do not add up to one.")
+    for Sigma in covariances:
+        for matrix in Sigma:
+            if not _symmetric(matrix):
+                fail("a covariance matrix is not symmetric.")
+            try:
+                cholesky(matrix)
+            except NumericalError:
+                fail("a covariance matrix is not positive definite.")
+
+
+def _symmetric(matrix: NDArray[np.float64]) -> bool:
+    largest = max(float(matrix.max()), -float(matrix.min()))
+    rows = max(BLOCK // len(matrix), 1)
+    return all(
+        float(np.abs(matrix[i : i + rows] - matrix[:, i : i + rows].T).max()) <= 1e-8 * largest
+        for i in range(0, len(matrix), rows)
+    )
 
 
 def _check_labels(dtype: str, arrays: Arrays) -> None:
@@ -267,8 +287,12 @@ def _check_labels(dtype: str, arrays: Arrays) -> None:
 
 
 def _all(name: str, arrays: Arrays, test: Callable[..., Any], words: str) -> None:
-    if not np.all(test(arrays[name])):  # NaN fails every comparison
-        fail(f"the values of {name!r} are not all {words}.")
+    found = arrays[name]
+    for part in found if isinstance(found, list) else (found,):
+        flat = part.reshape(-1)
+        for i in range(0, len(flat), BLOCK):
+            if not np.all(test(flat[i : i + BLOCK])):  # NaN fails every comparison
+                fail(f"the values of {name!r} are not all {words}.")
 
 
 def _shape(table: Table, name: str, dimensions: int) -> tuple[int, ...]:
@@ -284,6 +308,8 @@ def _strings(table: Table, name: str, count: int) -> dict[str, tuple[str, tuple[
     length = _shape(table, f"{name}/bytes", 1)[0]
     if count > MOST_NAMES:
         fail(f"it has {count} texts under {name!r}; at most {MOST_NAMES} can be stored.")
+    if length > MOST_BYTES:
+        fail(f"it has {length} bytes under {name!r}; at most {MOST_BYTES} can be stored.")
     return {f"{name}/lengths": ("i8", (count,)), f"{name}/bytes": ("u1", (length,))}
 
 

@@ -6,9 +6,8 @@ docs/model_file.md describes it. Writing and reading go through the same checks
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,13 @@ from banklearn.storage.extra import pack_extra, unpack_extra
 from banklearn.storage.strings import pack_strings, unpack_strings
 
 Arrays = dict[str, NDArray[Any]]
+#: The same, with those of all draws or chains as lists of one array each.
+Parts = dict[str, Any]
 
 KIND = "model"
 SCHEMA = 1
-#: Larger files are refused unless the caller says otherwise; loading takes 2.5 times the file's
-#: size in memory, and a file that is all zeros takes no room where it came from.
+#: Larger files are refused unless the caller says otherwise: loading takes the file's size in
+#: memory and somewhat more, and a file that is all zeros takes no room where it came from.
 MAX_MODEL = 1 << 30
 
 #: Fields of a draw that are one number, and their dtype in the file.
@@ -78,7 +79,7 @@ def write_model(path: Path, model: StoredModel) -> None:
         model_checks.check_meta(meta)
         table = {n: (container.code(a.dtype), a.shape) for n, a in arrays.items()}
         model_checks.check_shapes(meta, table)
-        model_checks.check_values(meta, arrays)
+        model_checks.check_values(meta, _cut(meta, arrays))
     except ModelFileError:
         raise
     except ValueError as error:
@@ -88,7 +89,7 @@ def write_model(path: Path, model: StoredModel) -> None:
 
 def read_model(path: Path, limit: int = MAX_MODEL) -> StoredModel:
     """Read and check; ModelFileError whatever is wrong with the file."""
-    advice = " If you trust it, load it with a larger max_bytes; it takes 2.5 times its size."
+    advice = " If you trust it, load it with a larger max_bytes; it takes as much memory."
     with container.opened(path, ModelFileError, limit, advice) as file:
         if file.kind != KIND:
             file.fail(f"it holds a {file.kind[:40]!r}, not a model.")
@@ -96,9 +97,16 @@ def read_model(path: Path, limit: int = MAX_MODEL) -> StoredModel:
             model_checks.check_meta(file.meta)
             table = {name: (e.dtype, e.shape) for name, e in file.entries.items()}
             model_checks.check_shapes(file.meta, table)
-            arrays = file.read_all()
-            model_checks.check_values(file.meta, arrays)
-            return from_parts(file.meta, arrays)
+            counts = file.read("draws/components")
+            model_checks.check_components(counts, file.entries["draws/pi"].shape[0])
+            lengths = _lengths(file.meta, counts.tolist(), file.entries)
+            # Every draw and every chain has memory of its own, so that one kept alone is small.
+            parts: Parts = {
+                name: file.read_pieces(name, lengths[name]) if name in lengths else file.read(name)
+                for name in file.entries
+            }
+            model_checks.check_values(file.meta, parts)
+            return from_parts(file.meta, parts)
         except ModelFileError:
             raise
         except (ValueError, TypeError, OverflowError) as error:
@@ -145,7 +153,26 @@ def to_parts(model: StoredModel) -> tuple[dict[str, Any], Arrays]:
     return meta, arrays
 
 
-def from_parts(meta: dict[str, Any], arrays: Arrays) -> StoredModel:
+def _lengths(
+    meta: Mapping[str, Any], components: list[int], names: Iterable[str]
+) -> dict[str, list[int]]:
+    """Of arrays that hold all draws or all chains: the rows that belong to each."""
+    found = {f"draws/{name}": [1] * len(components) for name in STACKED}
+    found |= {f"draws/{name}": components for name in RAGGED}
+    return found | {name: meta["sweeps"] for name in names if name.startswith("trace/")}
+
+
+def _cut(meta: dict[str, Any], arrays: Arrays) -> Parts:
+    """Arrays as a file gives them: those of all draws or chains in pieces, here views."""
+    counts = arrays["draws/components"]
+    model_checks.check_components(counts, len(arrays["draws/pi"]))
+    parts: Parts = dict(arrays)
+    for name, lengths in _lengths(meta, counts.tolist(), arrays).items():
+        parts[name] = np.split(arrays[name], np.cumsum(lengths)[:-1])
+    return parts
+
+
+def from_parts(meta: dict[str, Any], arrays: Parts) -> StoredModel:
     """The model of a checked header and checked arrays."""
     target = meta["target"]
     classes = meta["labels"] and _labels(meta["labels"], arrays)
@@ -180,36 +207,32 @@ def _draw_arrays(draws: Sequence[Draw]) -> Arrays:
     return out
 
 
-def _draws(arrays: Arrays) -> list[Draw]:
-    ends = [0, *np.cumsum(arrays["draws/components"]).tolist()]
+def _draws(arrays: Parts) -> list[Draw]:
     draws = []
-    for s, (begin, end) in enumerate(pairwise(ends)):
-        # Copies, so that a kept draw does not keep all the others in memory.
-        parts: dict[str, Any] = {n: arrays[f"draws/{n}"][s].copy() for n in STACKED}
-        parts |= {n: arrays[f"draws/{n}"][begin:end].copy() for n in RAGGED}
+    for s in range(len(arrays["draws/components"])):
+        parts: dict[str, Any] = {n: arrays[f"draws/{n}"][s][0] for n in STACKED}
+        parts |= {n: arrays[f"draws/{n}"][s] for n in RAGGED}
         parts |= {n: arrays[f"draws/{n}"][s].item() for n in SCALARS}
         draws.append(Draw(**parts))
     return draws
 
 
-def _traces(meta: dict[str, Any], arrays: Arrays) -> list[dict[str, Any]]:
+def _traces(meta: dict[str, Any], arrays: Parts) -> list[dict[str, Any]]:
     names = [name for name in arrays if name.startswith("trace/")]
-    ends = [0, *np.cumsum(meta["sweeps"], dtype=np.int64).tolist()]
     return [
-        {name.removeprefix("trace/"): arrays[name][begin:end].copy() for name in names}
-        | {"warmup": warmup}
-        for warmup, (begin, end) in zip(meta["warmup"], pairwise(ends), strict=True)
+        {name.removeprefix("trace/"): arrays[name][chain] for name in names} | {"warmup": warmup}
+        for chain, warmup in enumerate(meta["warmup"])
     ]
 
 
-def _prior(scalars: dict[str, Any], arrays: Arrays) -> Prior:
+def _prior(scalars: dict[str, Any], arrays: Parts) -> Prior:
     known: dict[str, Any] = {
         name: value if value is None else float(value) for name, value in scalars.items()
     }
     return Prior(mu0=arrays["prior/mu0"], psi_mean=arrays["prior/psi_mean"], **known)
 
 
-def _input_scaling(kind: Any, arrays: Arrays) -> InputScaling:
+def _input_scaling(kind: Any, arrays: Parts) -> InputScaling:
     scores = None
     if kind == "quantile":
         scores = NormalScores(*(arrays[f"scaling/{n}"] for n in NormalScores._fields))
@@ -245,7 +268,7 @@ def _label_arrays(classes: NDArray[Any]) -> tuple[str, Arrays]:
     )
 
 
-def _labels(dtype: str, arrays: Arrays) -> NDArray[Any]:
+def _labels(dtype: str, arrays: Parts) -> NDArray[Any]:
     if dtype in ("str", "object"):
         words = unpack_strings(arrays["classes/lengths"], arrays["classes/bytes"])
         return np.array(words, dtype=dtype)
