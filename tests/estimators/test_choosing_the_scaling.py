@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from banklearn import BankClassifier, BankRegressor
-from banklearn.estimators.starting import contend
+from banklearn.estimators.starting import contend, leaders
 from banklearn.sampler.pilots import Pilots
 from banklearn.sampler.start import StartingPoint
 
@@ -51,13 +51,14 @@ def test_heavy_tails_are_transformed(start):
     ("standard", "arcsinh", "quantile", "expected"),
     [
         (0.0, 9.0, 9.0, ["standard"]),
-        (0.0, 11.0, 9.0, ["arcsinh"]),  # near each other, but quantiles have not earned it
+        (0.0, 11.0, 9.0, ["arcsinh", "standard"]),  # near each other; quantiles have not earned it
         (0.0, 50.0, 30.0, ["quantile", "arcsinh"]),
         (0.0, 30.0, 50.0, ["quantile", "arcsinh"]),
         (0.0, 50.0, 20.0, ["arcsinh"]),
         (0.0, 20.0, 50.0, ["quantile"]),
-        (0.0, 11.0, -90.0, ["arcsinh"]),
-        (-30.0, -90.0, -10.0, ["quantile"]),
+        (0.0, 11.0, -90.0, ["arcsinh", "standard"]),
+        (-30.0, -90.0, -10.0, ["quantile", "standard"]),
+        (0.0, 20.0, 22.0, ["quantile", "arcsinh", "standard"]),
     ],
 )
 def test_only_transforms_that_earn_what_they_cost_contend(standard, arcsinh, quantile, expected):
@@ -65,6 +66,13 @@ def test_only_transforms_that_earn_what_they_cost_contend(standard, arcsinh, qua
     best = {k: (k, "linear", StartingPoint(1.0, 1.0, e)) for k, e in evidences.items()}
     assert [choice[0] for choice in contend(best, rows=1000)] == expected
     assert contend({"arcsinh": best["arcsinh"]}, rows=1000)[0][0] == "arcsinh"
+
+
+def test_the_best_transform_and_inputs_as_they_are_go_on():
+    assert leaders(["quantile", "arcsinh", "standard"], [1.0, 3.0, 2.0]) == [1, 2]
+    assert leaders(["quantile", "arcsinh", "standard"], [5.0, 3.0, 9.0]) == [2, 0]
+    assert leaders(["quantile", "arcsinh"], [1.0, 1.0]) == [0]
+    assert leaders(["standard"], [1.0]) == [0]
 
 
 def pilot_fit(**changes):

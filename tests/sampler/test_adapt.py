@@ -11,6 +11,7 @@ from banklearn.sampler import gradient, interweave, precision, sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.interweave import InterweaveTuning
+from banklearn.sampler.schedule import Gain, Trial
 from banklearn.sampler.sweep import Info, Tuning
 from helpers import fresh_gram, make_problem
 
@@ -119,6 +120,19 @@ def test_walks_of_components_have_a_longest_step_and_end_when_tiny():
 def test_when_components_walk(every, steps, due):
     tuning = Tuning(interweave_every=every, interweave=InterweaveTuning(steps))
     assert [i for i in range(1, 5) if tuning.interweaves(i)] == due
+
+
+def test_gains_of_a_trial_are_added_up():
+    trial = Trial.planned(30)
+    gain = Gain((2.0, 1.0), (0.5, 0.25))
+    after = sweep.adapt(Tuning(trial=trial), info_of(gain=gain), 30)
+    assert (after.trial.times, after.trial.climbed, after.trial.moved) == (
+        1,
+        (2.0, 1.0),
+        (0.5, 0.25),
+    )
+    assert sweep.adapt(Tuning(trial=trial), info_of(), 30).trial == trial
+    assert sweep.adapt(Tuning(), info_of(gain=gain), 30).trial is None
 
 
 def test_a_share_of_nothing_is_unknown():

@@ -171,3 +171,10 @@ def test_one_component_has_nobody_to_share_with():
         Z=np.zeros(4, dtype=np.int64), mu=problem.state.mu[:1], Sigma=problem.state.Sigma[:1]
     )
     assert propose("share", state, 0.5, problem.prior, np.random.default_rng(0)) is None
+
+
+def test_shares_that_do_not_move_leave_everybody_where_they_are():
+    problem = make_problem(0, M=8)
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        assert propose("share", problem.state, 0.0, problem.prior, rng) is None

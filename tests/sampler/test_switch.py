@@ -6,7 +6,7 @@ from scipy.stats import chi2, chisquare, dirichlet, kstest
 
 from banklearn.model.dirichlet_process import log_crp
 from banklearn.model.generative import draw_state
-from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.frequencies import Moves, propose
 from banklearn.sampler.switch import draw_components, offer
 from helpers import FALSE_ALARM, HUNDRED, close, make_prior, make_problem
 
@@ -114,3 +114,13 @@ def test_a_large_concentration_costs_no_more():
     labels, mu, _ = draw_components(30, state, problem.prior, np.random.default_rng(0))
     assert len(mu) == state.K + 30  # each draw a component of its own
     assert sorted(labels) == list(range(state.K, state.K + 30))
+
+
+def test_without_switches_proposals_are_the_plain_ones_number_for_number():
+    problem = make_problem(0, M=8)
+    moves = Moves(jump=0.5, switch=0.0)
+    offered = offer(problem.state, problem.prior, moves, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    rho = moves.draw_rho(8, rng)
+    np.testing.assert_array_equal(offered.rho, rho)
+    np.testing.assert_array_equal(offered.W, propose(problem.state, rho, rng))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from banklearn.estimators.moves import moves_of
 from banklearn.estimators.parameters import shown
 from banklearn.estimators.resumption import Resumption
-from banklearn.estimators.starting import Choice, choose, chosen_before, part_of
+from banklearn.estimators.starting import Choice, choose, chosen_before, leaders, part_of
 from banklearn.limits import SPARE_FREEDOM
 from banklearn.model.features import Trend
 from banklearn.model.priors import Prior
@@ -134,10 +134,12 @@ class Chooses:
         few: NDArray[np.intp],
         streams: Streams,
     ) -> tuple[Choice, StartingPoint]:
-        """The choice from which short chains get highest, and where from there on they do.
+        """The choice from which short chains get highest, at the scale at which they do.
 
         Each choice sends one pilot before any sends a second; if time ends that, or no pilot is
-        sent, evidence of fixed kernels has the last word.
+        sent, evidence of fixed kernels has the last word. Of several transforms the one whose first
+        pilot got highest goes on; it and inputs without a transform are compared where they climb
+        to.
         """
         sweeps = pilots.pilot_sweeps(self.n_warmup)
         if self.spectral_scale != "auto" or not sweeps:
@@ -168,5 +170,7 @@ class Chooses:
             ]
             if not all(np.isfinite(height) for height, _ in first):
                 return choices[0], choices[0][2]
-            best = max(range(len(first)), key=lambda i: first[i][0])
-            return choices[best], sent[best].climb(*first[best])[1]
+            leading = leaders([s.kind for s, _, _ in choices], [height for height, _ in first])
+            climbed = {i: sent[i].climb(*first[i]) for i in leading}
+            best = max(climbed, key=lambda i: climbed[i][0])
+            return choices[best], climbed[best][1]

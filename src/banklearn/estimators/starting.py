@@ -84,8 +84,8 @@ def evidence(choice: Choice) -> float:
 def contend(best: Mapping[Kind, Choice], rows: int) -> list[Choice]:
     """The choices among which evidence of fixed kernels cannot decide, the preferred one first.
 
-    What is no transform is taken unless a transform is better by HANDICAP; of those that are, all
-    that the best does not beat by TIE for each row.
+    What is no transform is taken unless a transform is better by HANDICAP. Where some are, all
+    contend that the best does not beat by TIE for each row, and so does what is no transform.
     """
     plain = [choice for kind, choice in best.items() if kind not in TRANSFORMS]
     straight = max(plain, key=evidence, default=None)
@@ -93,8 +93,17 @@ def contend(best: Mapping[Kind, Choice], rows: int) -> list[Choice]:
     earned = [best[k] for k in TRANSFORMS if k in best and evidence(best[k]) > least]
     if not earned:
         return [straight or max(best.values(), key=evidence)]
-    highest = max(map(evidence, earned))
-    return [choice for choice in earned if evidence(choice) >= highest - TIE * rows]
+    least = max(map(evidence, earned)) - TIE * rows
+    contenders = earned if straight is None else [*earned, straight]
+    return [choice for choice in contenders if evidence(choice) >= least]
+
+
+def leaders(kinds: Sequence[Kind], heights: Sequence[float]) -> list[int]:
+    """Places of the highest transform and of the highest that is none, the higher of them first."""
+    first: dict[bool, int] = {}
+    for i in sorted(range(len(kinds)), key=lambda i: -heights[i]):
+        first.setdefault(kinds[i] in TRANSFORMS, i)
+    return list(first.values())
 
 
 def part_of(weight: Array | None, rows: NDArray[np.intp]) -> Array | None:
