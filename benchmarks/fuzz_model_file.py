@@ -67,6 +67,8 @@ def make_models(folder: Path) -> list[bytes]:
             X, y > 0
         ),
         BankClassifier(3, **small).fit(X, names),
+        # Two classes with one row each: a tree that is no stick.
+        BankClassifier(3, **small).fit(X, np.r_[2, 3, np.arange(78) % 2]),
     ]
     models[0].feature_names_in_ = np.array(["one", "zwei", "três"], dtype=object)
     files = []

@@ -50,6 +50,7 @@ SKIPPED = ("BitOr", "NoOp", "RemoveDecorator")
 EVERYWHERE = ("tests/architecture/test_frozen.py",)
 #: Tests of a module, quick and exact ones first.
 TESTS = {
+    "model/class_tree.py": ("tests/model/test_class_tree.py",),
     "model/dirichlet_process.py": ("tests/model/test_dirichlet_process.py",),
     "model/evidence.py": ("tests/model/test_evidence.py", "tests/gram"),
     "model/features.py": ("tests/model/test_kernel.py", "tests/gram"),

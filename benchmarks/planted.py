@@ -36,7 +36,7 @@ SCHEDULE = ("tests/sampler/test_schedule.py",)
 SETTLING = ("tests/posterior/test_settling.py",)
 BOUND = ("tests/likelihoods/test_bound.py",)
 POLISH = ("tests/estimators/test_polish.py",)
-STICK = ("tests/posterior/test_classify.py",)
+TREE = ("tests/model/test_class_tree.py",)
 
 MUTANTS = (
     Mutant(
@@ -280,8 +280,8 @@ MUTANTS = (
     Mutant(
         "every task sees every row",
         "likelihoods/logistic.py",
-        "rows = np.flatnonzero(block.y >= t)",
-        "rows = np.flatnonzero(block.y >= 0)",
+        "rows = np.flatnonzero((block.y >= first) & (block.y < last))",
+        "rows = np.arange(len(block.y))",
         LOGISTIC,
     ),
     Mutant(
@@ -677,17 +677,31 @@ MUTANTS = (
         POLISH,
     ),
     Mutant(
-        "classes that do not share the stick",
-        "posterior/classify.py",
-        "np.concatenate([p * before, rest[..., -1:, :]], axis=-2)",
-        "np.concatenate([p, rest[..., -1:, :]], axis=-2)",
-        STICK,
+        "a part of a range that takes all of it",
+        "model/class_tree.py",
+        "p[..., first, :] *= expit(f[..., t, :])",
+        "p[..., first, :] = expit(f[..., t, :])",
+        TREE,
     ),
     Mutant(
-        "a stick broken at both ends",
-        "posterior/classify.py",
-        "rest = np.cumprod(expit(-f), axis=-2)",
-        "rest = np.cumprod(expit(-f), axis=-1)",
-        STICK,
+        "a second part with the chance of the first",
+        "model/class_tree.py",
+        "p[..., first, :] * expit(-f[..., t, :])",
+        "p[..., first, :] * expit(f[..., t, :])",
+        TREE,
+    ),
+    Mutant(
+        "a task that also sees the classes after its range",
+        "likelihoods/logistic.py",
+        "(block.y >= first) & (block.y < last)",
+        "block.y >= first",
+        LOGISTIC,
+    ),
+    Mutant(
+        "a joint move that also sees the classes after a range",
+        "sampler/joint_move.py",
+        "(y >= first) & (y < last)",
+        "y >= first",
+        JOINT,
     ),
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from banklearn import BankClassifier, BankRegressor
+from trees import rare_classes
 
 N = 5200
 #: Sizes of partitions: one, two, and seven unequal ones.
@@ -40,7 +41,7 @@ class Case:
 
 
 def make_case(kind, **options):
-    """ "regression", "binary" or "three classes", with weights for the first and the last."""
+    """Regression, "binary", "three classes" or "five classes", with weights but for "binary"."""
     rng = np.random.default_rng(5)
     X = np.round(rng.standard_normal((N, 2)), 12)
     y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(N)
@@ -59,11 +60,12 @@ def make_case(kind, **options):
     }
     if kind == "regression":
         return Case(X, y, weight, BankRegressor(**common))
-    labels = np.array(["a", "b", "c"])
+    labels = np.array(["a", "b", "c", "d", "e"])
     if kind == "binary":
         return Case(X, labels[(y > 0.3).astype(int)], weight, BankClassifier(**common))
     common["class_weight"] = {"b": 2.0}
-    return Case(X, labels[np.digitize(y, [-0.5, 1.0])], weight, BankClassifier(**common))
+    places = np.digitize(y, [-0.5, 1.0]) if kind == "three classes" else rare_classes(y)
+    return Case(X, labels[places], weight, BankClassifier(**common))
 
 
 def fit_in_memory(case):

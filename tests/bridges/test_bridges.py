@@ -13,6 +13,7 @@ import pytest
 from banklearn import BankClassifier
 from banklearn.bridges import point_model, to_arviz, to_gpytorch, to_onnx, write_numpy_module
 from fitted import one_input, small, three_inputs, two_classes
+from trees import HALVES, rare_classes
 
 
 @cache
@@ -23,6 +24,16 @@ def three_classes():
     return BankClassifier(8, n_warmup=8, n_draws=4, thin=1, random_state=0).fit(X, y), X
 
 
+@cache
+def five_classes():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((150, 3))
+    y = np.array(["b", "a", "e", "c", "d"])[rare_classes(X[:, 0])]
+    model = BankClassifier(8, n_warmup=8, n_draws=4, thin=1, random_state=0).fit(X, y)
+    assert model.tree_ == HALVES
+    return model, X
+
+
 MODELS = {
     "one input": lambda: (one_input().model, one_input().X_test),
     "standard": lambda: (three_inputs().model, three_inputs().X_test),
@@ -30,6 +41,7 @@ MODELS = {
     "quantile": lambda: (three_inputs("quantile").model, 2.0 * three_inputs("quantile").X_test),
     "two classes": lambda: (two_classes().model, two_classes().X_test),
     "three classes": three_classes,
+    "five classes": five_classes,
 }
 
 
@@ -73,7 +85,7 @@ assert not loaded & {{"banklearn", "sklearn", "scipy", "numba"}}, loaded
 """
 
 
-@pytest.mark.parametrize("name", ["arcsinh", "quantile", "three classes"])
+@pytest.mark.parametrize("name", ["arcsinh", "quantile", "five classes"])
 def test_the_numpy_module_runs_alone(name, tmp_path):
     model, X = MODELS[name]()
     write_numpy_module(model, tmp_path / "served.py")

@@ -14,10 +14,16 @@ from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import precision, sweep
+from trees import HALVES
 
 STREAMS = Streams(3)
 LIBRARIES = ["strict", pytest.param("torch", marks=pytest.mark.torch)]
-LIKELIHOODS = [("gaussian", "linear"), ("binary", "constant"), ("classes", "none")]
+LIKELIHOODS = [
+    ("gaussian", "linear"),
+    ("binary", "constant"),
+    ("classes", "none"),
+    ("tree", "none"),
+]
 
 
 def library(name):
@@ -35,6 +41,7 @@ def problem(kind, weighted, N=3 * BLOCK_ROWS + 17, d=3, M=6):
         "gaussian": (Gaussian(1.0, 1e-3), rng.standard_normal(N)),
         "binary": (Logistic(2), rng.integers(0, 2, N).astype(float)),
         "classes": (Logistic(3), rng.integers(0, 3, N).astype(float)),
+        "tree": (Logistic(HALVES), rng.integers(0, 5, N).astype(float)),
     }[kind]
     weight = rng.uniform(0.5, 2.0, N) if weighted else None
     state = draw_state(Prior(np.zeros(d), 1.0, d + 2.0, np.ones(d)), M, rng).with_(lam=0.4)

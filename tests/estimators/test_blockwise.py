@@ -15,7 +15,7 @@ from banklearn.sources import ArraySource, SourceError, TableSource, recognise
 from banklearn.storage.errors import CheckpointError
 from blockwise import PARTITIONS, Case, assert_same_fit, fit_in_memory, make_case
 
-KINDS = ("regression", "binary", "three classes")
+KINDS = ("regression", "binary", "three classes", "five classes")
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -11,7 +11,9 @@ from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
 from banklearn import BankClassifier
+from banklearn.model.class_tree import stick
 from helpers import close
+from trees import HALVES, ONE_ALONE, rare_classes
 
 SMALL = {
     "n_frequencies": 16,
@@ -29,16 +31,24 @@ def make_data(n=200, seed=0):
     f = 3.0 * np.sin(2 * X[:, 0])
     two = (rng.random(n) < 1 / (1 + np.exp(-f))).astype(int)
     three = np.where(X[:, 1] > 1.2, 2, two)
-    return X, np.array(["no", "yes"])[two], np.array(["a", "b", "c"])[three]
+    five = rare_classes(X[:, 1])
+    names = (
+        np.array(["no", "yes"]),
+        np.array(["a", "b", "c"]),
+        np.array(["t", "u", "p", "q", "s"]),
+    )
+    return X, *(name[y] for name, y in zip(names, (two, three, five), strict=True))
 
 
-X, TWO, THREE = make_data()
-NEW, NEW_TWO, NEW_THREE = make_data(400, 1)
+X, TWO, THREE, FIVE = make_data()
+NEW, NEW_TWO, NEW_THREE, NEW_FIVE = make_data(400, 1)
 CASES = {
     f"{inference}, {len(set(y))} classes": (inference, y, new)
     for inference in ("polya-gamma", "laplace-mh")
     for y, new in ((TWO, NEW_TWO), (THREE, NEW_THREE))
 }
+#: With classes so rare that their probabilities have no mean in the middle.
+RARE = {f"{inference}, rare": (inference, FIVE, NEW_FIVE) for inference, _, _ in CASES.values()}
 
 
 def small(**changes):
@@ -51,14 +61,20 @@ def case(request):
     return small(inference=inference, n_warmup=60).fit(X, y), y, new
 
 
+@pytest.fixture(scope="module", params=[*CASES.values(), *RARE.values()], ids=[*CASES, *RARE])
+def any_case(request):
+    inference, y, new = request.param
+    return small(inference=inference, n_warmup=60).fit(X, y), y, new
+
+
 def test_it_learns(case):
     model, _, new = case
     # The best possible rule errs in about 15 % of the rows.
     assert model.score(NEW, new) > 0.75
 
 
-def test_probabilities_agree_with_each_other(case):
-    model, _, new = case
+def test_probabilities_agree_with_each_other(any_case):
+    model, _, new = any_case
     p = model.predict_proba(NEW)
     close(p.sum(axis=1), 1.0, 1e-12)
     close(np.exp(model.predict_log_proba(NEW)), p, 1e-12)
@@ -74,8 +90,8 @@ def test_probabilities_agree_with_each_other(case):
     assert np.isneginf(model.log_predictive_density(NEW[:1], ["zebra"]))[0]
 
 
-def test_probabilities_are_averages_over_draws_and_weights(case):
-    model, _, _ = case
+def test_probabilities_are_averages_over_draws_and_weights(any_case):
+    model, _, _ = any_case
     rows = model.input_scaling_(NEW[:7])
     total, latent = np.zeros((7, len(model.classes_))), []
     samples = []
@@ -93,12 +109,10 @@ def test_probabilities_are_averages_over_draws_and_weights(case):
                 beta = draw.mu_n + sign * np.sqrt(R) * draw.root[:, :, r]
                 f = beta @ Phi.T
                 latent.append(f)
-                left = np.ones(7)
-                p = np.empty((7, len(model.classes_)))
-                for t, row in enumerate(f):
-                    p[:, model.stick_[t]] = left / (1 + np.exp(-row))
-                    left = left / (1 + np.exp(row))
-                p[:, model.stick_[-1]] = left
+                p = np.ones((7, len(model.classes_)))
+                for (first, middle, last), row in zip(model.tree_.nodes, f, strict=True):
+                    p[:, model.stick_[first:middle]] /= (1 + np.exp(-row))[:, None]
+                    p[:, model.stick_[middle:last]] /= (1 + np.exp(row))[:, None]
                 samples.append(p)
                 total += p
     close(model.predict_proba(NEW[:7]), total / len(samples), 1e-8)
@@ -143,6 +157,15 @@ def test_the_stick_begins_with_the_most_frequent_class():
     assert model.classes_.tolist() == [3, 5, 9]
     assert model.classes_[model.stick_].tolist() == [5, 9, 3]
     close(model.predict_proba(X).mean(axis=0), [0.15, 0.5, 0.35], 0, 0.06)
+
+
+def test_the_tree_is_that_of_the_weights():
+    y = np.repeat([3, 5, 9, 1, 2], [3, 191, 2, 3, 1])
+    model = small().fit(X, y)
+    assert model.classes_[model.stick_].tolist() == [5, 1, 3, 9, 2]
+    assert model.tree_ == ONE_ALONE
+    assert small(class_weight="balanced").fit(X, y).tree_ == stick(5)
+    assert small().fit(X, y, np.where(y == 1, 62.0, 1.0)).tree_ == HALVES
 
 
 def bits(model):

@@ -30,7 +30,7 @@ def arrays(case, sizes):
     return [None if v is None else da.from_array(v, chunks=(sizes, *v.shape[1:])) for v in values]
 
 
-@pytest.fixture(scope="module", params=["regression", "binary", "three classes"])
+@pytest.fixture(scope="module", params=["regression", "binary", "three classes", "five classes"])
 def fitted(request):
     chains = 2 if request.param == "regression" else 1
     case = make_case(request.param, n_draws=1, n_chains=chains, interweave_every=4)

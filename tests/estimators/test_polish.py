@@ -13,6 +13,7 @@ from banklearn.model.features import feature_rows
 from banklearn.numerics.linalg import JitterCount
 from banklearn.sampler import ascent, precision
 from banklearn.sampler.sweep import Model
+from trees import rare_classes
 
 SMALL = {"n_frequencies": 12, "n_warmup": 15, "n_draws": 6, "thin": 1, "random_state": 0}
 
@@ -165,12 +166,15 @@ def test_no_lam_near_that_of_the_summit_is_better(regression_parts, away):
         assert value(summit.state.lam) > value(factor * summit.state.lam)
 
 
-def test_three_classes_and_weights(labels):
+@pytest.mark.parametrize("balance", ["balanced", None])
+def test_several_classes_and_weights(labels, balance):
     _, X, y = labels
-    y = np.where(X[:, 1] > 2.0, "far", y)
-    model = BankClassifier(**SMALL, class_weight="balanced").fit(X, y, 1.0 + (X[:, 0] > 0))
+    y = np.where(X[:, 1] > 2.0, "far", y) if balance else rare_classes(X[:, 1])
+    model = BankClassifier(**SMALL, class_weight=balance).fit(X, y, 1.0 + (X[:, 0] > 0))
     point = polish(model, X, y, 1.0 + (X[:, 0] > 0), max_iter=6)
-    assert point.predict_proba(X).shape == (len(X), 3)
+    assert point.predict_proba(X).shape == (len(X), 3 if balance else 5)
+    assert point.tree_ == model.tree_
+    assert point.tree_.is_stick == (balance == "balanced")
     assert point.score(X, y) > 0.6
 
 

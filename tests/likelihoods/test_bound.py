@@ -1,6 +1,7 @@
 """The normal bound of the logistic likelihood lies below it, and touches where it should."""
 
 import numpy as np
+import pytest
 from scipy.special import log_expit
 
 from banklearn.engines import MemoryEngine
@@ -12,6 +13,7 @@ from banklearn.model.laplace import laplace_log_evidence
 from banklearn.numerics.linalg import JitterCount
 from banklearn.sampler import precision
 from helpers import close
+from trees import HALVES, ONE_ALONE, log_path
 
 
 def bound_at(f, label, xi):
@@ -47,7 +49,7 @@ def problem(seed, n=80, M=3):
 def log_evidence_of_bound(X, W, y, weight, mean, roots, lam, classes=2):
     """The bound, and the weights that it gives."""
     likelihood = Logistic(classes)
-    working = touching(mean, roots)
+    working = touching(likelihood.tree, mean, roots)
     gram = MemoryEngine(X, y, weight, block_rows=32).sum(
         GramSum(W, "constant", working, likelihood.tasks)
     )
@@ -80,16 +82,30 @@ def test_the_bound_of_the_evidence_climbs_to_just_below_it(seed):
     assert abs(laplace - exact) < 1.0
 
 
-def test_a_weight_counts_rows_and_every_class_of_the_stick_is_seen(seed):
+@pytest.mark.parametrize("classes", [3, HALVES, ONE_ALONE], ids=["stick", "halves", "one alone"])
+def test_a_weight_counts_rows_and_every_class_is_seen(seed, classes):
     X, W, y = problem(seed)
     y = y + (X[:, 1] > 0.5)  # three classes
+    if classes != 3:
+        y = y + 2.0 * (X[:, 0] + X[:, 1] > 0.8)  # five
+    T = Logistic(classes).tasks
     weight = np.random.default_rng(seed).integers(1, 4, len(y)).astype(float)
     again = np.repeat(np.arange(len(y)), weight.astype(int))
-    mean, roots = np.zeros((2, 7)), [np.eye(7)] * 2
-    one = log_evidence_of_bound(X, W, y, weight, mean, roots, 0.5, classes=3)
-    other = log_evidence_of_bound(X[again], W, y[again], None, mean, roots, 0.5, classes=3)
+    mean, roots = np.zeros((T, 7)), [np.eye(7)] * T
+    one = log_evidence_of_bound(X, W, y, weight, mean, roots, 0.5, classes)
+    other = log_evidence_of_bound(X[again], W, y[again], None, mean, roots, 0.5, classes)
     close(one[0], other[0], 1e-9)
     close(one[1], other[1], 1e-8, 1e-10)
+    # Where the weights are known the bound is the likelihood.
+    sure = [np.zeros((7, 1))] * T
+    beta = 0.3 * np.random.default_rng(seed).standard_normal((T, 7))
+    f = beta @ feature_rows(X, W, "constant")
+    log_p = log_path(Logistic(classes).tree, f)[y.astype(int), range(len(y))]
+    gram = MemoryEngine(X, y, weight).sum(
+        GramSum(W, "constant", touching(Logistic(classes).tree, beta, sure), T)
+    )
+    quadratic = np.einsum("tp,tpq,tq->", beta, gram.G, beta)
+    close(gram.tt.sum() + (gram.r * beta).sum() - 0.5 * quadratic, weight @ log_p, 1e-9)
 
 
 def test_no_other_touching_point_gives_a_higher_bound(seed):

@@ -12,22 +12,17 @@ from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import precision, sweep
 from helpers import FALSE_ALARM, HUNDRED, close
-from labels import (
-    gram_of,
-    log_likelihood,
-    log_weights,
-    make_labelled,
-    one_block,
-)
+from labels import gram_of, log_weights, make_labelled, one_block
+from trees import HALVES, log_likelihood, make_classes
 
 TRENDS = ("none", "constant", "linear")
 
 
 def some_problem(seed, **options):
     """Classes, trends and weights in turn."""
-    return make_labelled(
+    return make_classes(
         seed,
-        C=2 + seed % 3,
+        C=2 + seed % 4,
         trend=TRENDS[(seed // 3) % 3],
         weighted=bool((seed // 9) % 2),
         **options,
@@ -51,7 +46,7 @@ def log_augmented(problem, works, beta, W=None):
 def test_the_augmentation_takes_nothing_from_the_likelihood():
     # p(labels, w | beta) / p(w | beta, labels) is the likelihood, whatever w is.
     for seed in HUNDRED:
-        problem = make_labelled(seed, C=2 + seed % 3, trend=TRENDS[seed % 3])
+        problem = make_classes(seed, C=2 + seed % 4, trend=TRENDS[seed % 3])
         works = one_block(problem, drawn(problem, seed))
         value = log_augmented(problem, works, problem.beta)
         for t, (rows, _, b) in enumerate(problem.tasks()):
@@ -159,9 +154,9 @@ def test_weights_are_drawn_from_that_law():
     assert abs(np.corrcoef(betas[:, 0, 0], betas[:, 1, 0])[0, 1]) < 6 / np.sqrt(3000)
 
 
-@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("C", [2, 3, 5])
 def test_working_weights_depend_on_the_block_alone(C):
-    problem = make_labelled(2, N=50, C=C, trend="constant")
+    problem = make_classes(2, N=50, C=C, trend="constant")
     working = drawn(problem)
     blocks = list(problem.engine(block_rows=8).blocks())
     Phi = problem.features().T
@@ -219,9 +214,10 @@ def test_a_block_without_rows_for_a_task_adds_nothing(block_rows):
     assert not gram.r[1:].any()
 
 
-def test_a_task_is_a_two_class_problem_on_the_rows_that_are_left():
+@pytest.mark.parametrize("C", [4, 5])
+def test_a_task_is_a_two_class_problem_on_the_rows_that_are_left(C):
     for seed in range(10):
-        problem = make_labelled(seed, N=30, C=4, trend="linear", weighted=seed % 2 == 0)
+        problem = make_classes(seed, N=30, C=C, trend="linear", weighted=seed // 2 % 2 == 0)
         gram = gram_of(problem, problem.logistic.newton(problem.beta))
         for t, (rows, label, weight) in enumerate(problem.tasks()):
             # In the two-class code the class asked for has place 0.
@@ -270,9 +266,10 @@ def test_a_chain_starts_near_the_mode_of_its_weights():
             assert height(b) - height(beta[t]) < 1.0
 
 
-def test_the_start_s_target_is_the_first_class_standardised():
+@pytest.mark.parametrize("classes", [3, HALVES])
+def test_the_start_s_target_is_the_first_class_standardised(classes):
     y, weight = np.array([0.0, 1, 2, 0, 1]), np.array([1.0, 2, 1, 3, 1])
-    target = Logistic(3).start_target(y, weight)
+    target = Logistic(classes).start_target(y, weight)
     close(np.average(target, weights=weight), 0, 0, 1e-14)
     close(np.average(target**2, weights=weight), 1, 1e-12)
     assert np.all((target > 0) == (y == 0))

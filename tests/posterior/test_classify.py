@@ -1,47 +1,34 @@
 """Class probabilities from draws, against the definition."""
 
 import numpy as np
-import pytest
 from scipy.special import expit
 
+from banklearn.model.class_tree import class_probabilities, stick
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.posterior.classify import (
     latent_samples,
     mean_probabilities,
     probability_samples,
-    stick_probabilities,
 )
 from banklearn.posterior.draws import WEIGHT_DRAWS, classification_draw, weights_draw
 from banklearn.sampler import joint_move, precision
 from banklearn.sampler.sweep import Chain
 from helpers import close, plain_features
-from labels import draw_labels, gram_of, make_labelled, stick
+from labels import draw_labels, gram_of, make_labelled
+from trees import HALVES, log_path, make_classes
 
 
-@pytest.mark.parametrize("T", [1, 2, 6])
-def test_the_stick_is_used_up(T):
-    rng = np.random.default_rng(T)
-    for scale in (1.0, 30.0, 1000.0):
-        f = scale * rng.standard_normal((T, 200))
-        p = stick_probabilities(f)
-        assert p.shape == (T + 1, 200)
-        close(p.sum(axis=0), 1.0, 1e-12)
-        close(p, stick(f), 1e-9, 1e-12)
-    many = stick_probabilities(rng.standard_normal((4, 3, T, 5)))
-    close(many.sum(axis=-2), 1.0, 1e-12)
-
-
-def test_one_step_of_the_stick_is_logistic_regression():
+def test_one_decision_is_logistic_regression():
     f = np.linspace(-5, 5, 11)[None]
-    np.testing.assert_array_equal(stick_probabilities(f)[0], expit(f[0]))
+    np.testing.assert_array_equal(class_probabilities(stick(2), f)[0], expit(f[0]))
 
 
 def test_labels_are_drawn_with_those_probabilities():
     f = np.repeat([[0.7], [-0.4]], 20_000, axis=1)
     y = draw_labels(f, np.random.default_rng(0))
     share = np.bincount(y.astype(int)) / len(y)
-    close(share, stick_probabilities(f)[:, 0], 0, 0.02)
+    close(share, class_probabilities(stick(3), f)[:, 0], 0, 0.02)
 
 
 def solved_chain(problem):
@@ -83,7 +70,22 @@ def test_weights_that_were_sampled_are_used_as_they_are():
 def test_the_mean_is_over_all_samples():
     problem = make_labelled(3, C=4)
     chain = solved_chain(problem)
-    rng = np.random.default_rng(0)
+    rng, tree = np.random.default_rng(0), stick(4)
     draws = [classification_draw(chain, problem.prior, 0, i, rng) for i in range(3)]
-    samples = np.concatenate(list(probability_samples(draws, problem.X, "none")))
-    close(mean_probabilities(draws, problem.X, "none"), samples.mean(axis=0), 1e-12)
+    samples = np.concatenate(list(probability_samples(draws, problem.X, "none", tree)))
+    close(mean_probabilities(draws, problem.X, "none", tree), samples.mean(axis=0), 1e-12)
+
+
+def test_samples_follow_the_tree():
+    problem = make_classes(2, C=5)
+    assert problem.tree == HALVES
+    chain = joint_move.place(problem.engine(), problem.model, problem.state, problem.beta)
+    draw = weights_draw(chain, problem.prior, 0, 1, np.random.default_rng(0))
+    (sample,) = probability_samples([draw], problem.X, "none", HALVES)
+    log_p = log_path(HALVES, problem.beta @ problem.features().T)
+    close(sample[0], np.exp(log_p), 1e-9)
+    # The likelihood that the sampler sees is the predicted probability of the observed class.
+    seen = sample[0][problem.y.astype(int), range(len(problem.y))]
+    (block,) = problem.engine().blocks()
+    f = problem.beta @ problem.features().T
+    close(problem.logistic.log_likelihoods(block, f, np.ones(1)), np.log(seen).sum(), 1e-10)

@@ -12,7 +12,8 @@ from banklearn.sampler.frequencies import Moves, propose
 from banklearn.sampler.sweep import Chain, Tuning
 from helpers import FALSE_ALARM, close
 from joint_law import SAMPLERS, draw_from_model, smallest_p, sweep_from_model
-from labels import gram_of, log_likelihood, make_labelled, one_block, plain_rescale
+from labels import gram_of, one_block, plain_rescale
+from trees import log_likelihood, make_classes, see_trees
 
 
 def at(problem):
@@ -32,11 +33,12 @@ def dense_log_evidence(problem, works, W, lam):
 
 
 @pytest.mark.parametrize("trend", TRENDS)
-@pytest.mark.parametrize(("C", "M"), [(2, 1), (2, 20), (3, 20), (4, 5)])
-def test_one_pass_takes_the_path_of_recomputing_every_evidence(C, M, trend):
+@pytest.mark.parametrize(("C", "M"), [(2, 1), (2, 20), (3, 20), (4, 5), (5, 5)])
+def test_one_pass_takes_the_path_of_recomputing_every_evidence(C, M, trend, monkeypatch):
+    see_trees(monkeypatch)
     both = np.zeros(2, dtype=int)
     for seed in range(3):
-        problem = make_labelled(seed, N=25, M=M, C=C, trend=trend, weighted=seed == 1)
+        problem = make_classes(seed, N=25, M=M, C=C, trend=trend, weighted=seed == 1)
         streams, tuning = Streams(seed), Tuning(Moves(jump=0.3))
         engine = problem.engine()
         chain, info = sweep.step(at(problem), engine, problem.model, tuning, streams, 1)
@@ -82,9 +84,9 @@ def test_one_pass_takes_the_path_of_recomputing_every_evidence(C, M, trend):
         assert both.min() > 0
 
 
-@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("C", [2, 3, 5])
 def test_the_sweep_does_not_depend_on_blocks_of_cells(C):
-    problem = make_labelled(1, N=9000, M=4, C=C, trend="linear")
+    problem = make_classes(1, N=9000, M=4, C=C, trend="linear")
     chains = []
     for block_rows in (4096, 8192):
         engine = problem.engine(block_rows)
@@ -98,7 +100,7 @@ def test_the_sweep_does_not_depend_on_blocks_of_cells(C):
 
 @pytest.mark.parametrize("kernel", [sweep, joint_move], ids=["polya-gamma", "laplace-mh"])
 def test_the_same_seed_gives_the_same_bits(kernel):
-    problem = make_labelled(2, N=50, M=6, C=3, trend="constant")
+    problem = make_classes(2, N=50, M=6, C=3, trend="constant")
 
     def run(seed):
         engine, streams = problem.engine(), Streams(seed)
@@ -115,10 +117,10 @@ def test_the_same_seed_gives_the_same_bits(kernel):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("trend", ["none", "linear"])
-@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("C", [2, 3, 5])
 def test_the_gradient_is_that_of_the_augmented_evidence(C, trend, weighted):
     for seed in range(3):
-        problem = make_labelled(seed, N=20, M=4, C=C, trend=trend, weighted=weighted)
+        problem = make_classes(seed, N=20, M=4, C=C, trend=trend, weighted=weighted)
         working = Frozen(problem.logistic.working(problem.beta, Streams(seed), 1))
         engine = problem.engine(7)
         gram = gram_of(problem, working, block_rows=7)
@@ -141,7 +143,7 @@ def test_the_gradient_is_that_of_the_augmented_evidence(C, trend, weighted):
 
 
 def test_a_gradient_move_uses_the_weights_of_its_sweep():
-    problem = make_labelled(0, N=30, M=5, C=3, trend="constant")
+    problem = make_classes(0, N=30, M=5, C=3, trend="constant")
     engine, streams = problem.engine(), Streams(0)
     tuning = Tuning(gradient_every=1)
     chain, info = sweep.step(at(problem), engine, problem.model, tuning, streams, 1)

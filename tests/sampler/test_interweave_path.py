@@ -13,7 +13,8 @@ from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.interweave import KINDS, InterweaveTuning
 from banklearn.sampler.sweep import Chain, Model, Tuning
 from helpers import close, dense_log_evidence, make_problem, plain_features
-from labels import make_labelled, one_block
+from labels import one_block
+from trees import make_classes
 
 TUNING = Tuning(
     Moves(jump=0.6, switch=0.6),
@@ -44,7 +45,7 @@ def regression(seed: int, streams: Streams) -> Case:
 
 def classes(seed: int, streams: Streams, C: int) -> Case:
     """Given its Polya-Gamma weights the model is Gaussian with known noise."""
-    p = make_labelled(seed, N=25, M=8, C=C, trend="constant")
+    p = make_classes(seed, N=25, M=8, C=C, trend="constant")
     works = one_block(p, p.logistic.working(p.beta, streams, 1))
 
     def evidence(W):
@@ -83,7 +84,7 @@ def replay(case: Case, streams: Streams) -> tuple[Any, list[bool]]:
     return state, decisions
 
 
-@pytest.mark.parametrize("C", [0, 2, 3], ids=["regression", "two classes", "three classes"])
+@pytest.mark.parametrize("C", [0, 2, 3, 5])
 def test_decisions_are_those_of_evidences_computed_anew(C, monkeypatch):
     monkeypatch.setattr(sweep, "update_mixture", lambda state, *rest: state)
     decisions: list[bool] = []

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import kstest, multivariate_normal, norm
 
+from banklearn.model.class_tree import stick
 from banklearn.model.features import TRENDS
 from banklearn.model.joint import log_frequencies, log_prior
 from banklearn.numerics import _compiled
@@ -14,7 +15,8 @@ from banklearn.sampler.frequencies import Moves, log_proposal, propose
 from banklearn.sampler.joint_move import Task
 from banklearn.sampler.sweep import Tuning
 from helpers import FALSE_ALARM, HUNDRED, close
-from labels import draw_labels, log_likelihood, log_weights, make_labelled
+from labels import draw_labels, log_weights, make_labelled
+from trees import HALVES, log_likelihood, make_classes
 
 
 def tasks_of(problem):
@@ -45,10 +47,10 @@ def log_laplace(b, columns, offsets, problem, lam):
     return total
 
 
-@pytest.mark.parametrize("C", [2, 3, 4])
+@pytest.mark.parametrize("C", [2, 3, 4, 5])
 def test_the_ratio_is_that_of_joint_densities_and_proposals(C):
     for seed in HUNDRED:
-        problem = make_labelled(seed, C=C, trend=TRENDS[seed % 3], weighted=seed % 2 == 0)
+        problem = make_classes(seed, C=C, trend=TRENDS[seed % 3], weighted=seed // 2 % 2 == 0)
         state, beta = problem.state, problem.beta
         rng = np.random.default_rng(seed)
         j, rho = int(rng.integers(state.M)), float(rng.uniform(0.1, 1.0))
@@ -115,10 +117,10 @@ def plain_step(problem, tuning, streams, sweep):
 
 
 @pytest.mark.parametrize("trend", TRENDS)
-@pytest.mark.parametrize(("C", "M"), [(2, 1), (2, 20), (3, 20), (4, 5)])
+@pytest.mark.parametrize(("C", "M"), [(2, 1), (2, 20), (3, 20), (4, 5), (5, 5)])
 def test_a_sweep_takes_the_path_of_recomputing_everything(C, M, trend):
     for seed in range(3):
-        problem = make_labelled(seed, N=25, M=M, C=C, trend=trend, weighted=seed == 1)
+        problem = make_classes(seed, N=25, M=M, C=C, trend=trend, weighted=seed == 1)
         streams, tuning = Streams(seed), Tuning(Moves(jump=0.3))
         chain = joint_move.place(problem.engine(7), problem.model, problem.state, problem.beta)
         chain, info = joint_move.step(chain, problem.engine(7), problem.model, tuning, streams, 1)
@@ -130,8 +132,9 @@ def test_a_sweep_takes_the_path_of_recomputing_everything(C, M, trend):
         assert (info.trouble, info.jitter, info.lam_acceptance) == (False, 0, 0.44)
 
 
-def test_what_a_chain_carries_belongs_to_its_state():
-    problem = make_labelled(1, N=60, M=8, C=3, trend="linear")
+@pytest.mark.parametrize("C", [3, 5])
+def test_what_a_chain_carries_belongs_to_its_state(C):
+    problem = make_classes(1, N=60, M=8, C=C, trend="linear")
     engine, streams = problem.engine(16), Streams(0)
     chain = joint_move.init(engine, problem.model, problem.state, streams)
     for sweep in range(1, 60):
@@ -217,9 +220,22 @@ def test_lam_given_the_weights_keeps_its_law(P):
 
 def test_tasks_see_the_rows_that_are_left():
     y, weight = np.array([0.0, 2, 1, 0, 2]), np.arange(1.0, 6.0)
-    first, second = joint_move.split_tasks(y, weight, 2)
+    first, second = joint_move.split_tasks(y, weight, stick(3))
     assert first.y.tolist() == [1, 0, 0, 1, 0]
     assert second.rows.tolist() == [1, 2, 4]
     assert second.y.tolist() == [0, 1, 0]
     assert second.weight.tolist() == [2, 3, 5]
     assert draw_labels(np.full((2, 5), -50.0), np.random.default_rng(0)).tolist() == [2.0] * 5
+
+
+def test_tasks_of_a_tree_see_the_rows_of_their_range():
+    y, weight = np.array([4.0, 0, 2, 1, 3, 0]), np.arange(1.0, 7.0)
+    seen = joint_move.split_tasks(y, weight, HALVES)
+    assert [task.rows.tolist() for task in seen] == [[*range(6)], [1, 3, 5], [0, 2, 4], [0, 4]]
+    assert [task.y.tolist() for task in seen] == [
+        [0, 1, 0, 1, 0, 1],
+        [1, 0, 1],
+        [0, 1, 0],
+        [0, 1],
+    ]
+    assert seen[3].weight.tolist() == [1, 5]

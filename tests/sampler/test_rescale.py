@@ -23,7 +23,8 @@ from banklearn.sampler import rescale, sweep
 from banklearn.sampler.rescale import POINTS, SPACINGS, LikelihoodSum, draw_lattice, log_law
 from banklearn.sampler.sweep import Chain, Model, Tuning
 from helpers import FALSE_ALARM, HUNDRED, close, make_problem
-from labels import log_joint_along, log_likelihood, make_labelled, plain_rescale
+from labels import log_joint_along, make_labelled, plain_rescale
+from trees import log_likelihood, make_classes, see_trees
 
 
 def summed(problem, engine, log_c):
@@ -46,10 +47,11 @@ def updated(problem, rng, engine=None, state=None, beta=None):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("trend", TRENDS)
-@pytest.mark.parametrize("C", [2, 3])
-def test_the_law_is_the_joint_density_along_the_orbit(C, trend, weighted):
+@pytest.mark.parametrize("C", [2, 3, 5])
+def test_the_law_is_the_joint_density_along_the_orbit(C, trend, weighted, monkeypatch):
+    see_trees(monkeypatch)
     for seed in HUNDRED:
-        problem = make_labelled(seed, N=12, M=3, C=C, trend=trend, weighted=weighted)
+        problem = make_classes(seed, N=12, M=3, C=C, trend=trend, weighted=weighted)
         log_c = np.random.default_rng(seed).normal(0.0, 0.7, 5)
         law = log_law(
             log_c, summed(problem, problem.engine(), log_c), problem.state.lam, problem.prior
@@ -58,11 +60,12 @@ def test_the_law_is_the_joint_density_along_the_orbit(C, trend, weighted):
         close(law - law[0], joint - joint[0], 1e-9, 1e-9)
 
 
-@pytest.mark.parametrize("C", [2, 3])
-def test_an_update_takes_the_path_of_the_joint_density(C):
+@pytest.mark.parametrize("C", [2, 3, 5])
+def test_an_update_takes_the_path_of_the_joint_density(C, monkeypatch):
+    see_trees(monkeypatch)
     moves = 0
     for seed in HUNDRED:
-        problem = make_labelled(seed, M=3, C=C, trend="linear", weighted=seed % 2 == 1)
+        problem = make_classes(seed, M=3, C=C, trend="linear", weighted=seed % 4 > 1)
         state, beta = updated(problem, np.random.default_rng(seed))
         lam, moved = plain_rescale(
             problem, None, problem.beta, problem.state.lam, np.random.default_rng(seed)
@@ -122,10 +125,10 @@ ENGINES = ["memory", "chunked", "strict", pytest.param("torch", marks=pytest.mar
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("C", "trend"), [(2, "linear"), (3, "constant"), (4, "none")])
+@pytest.mark.parametrize(("C", "trend"), [(2, "linear"), (3, "constant"), (5, "none")])
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_sums_the_likelihood(name, C, trend, weighted):
-    problem = make_labelled(0, N=2 * BLOCK_ROWS + 700, C=C, trend=trend, weighted=weighted)
+    problem = make_classes(0, N=2 * BLOCK_ROWS + 700, C=C, trend=trend, weighted=weighted)
     log_c = np.array([-2.0, -0.3, 0.0, 0.1, 1.5])
     direct = [log_likelihood(problem, np.exp(v) * problem.beta) for v in log_c]
     close(summed(problem, engine_of(name, problem), log_c), direct, 1e-11)

@@ -12,11 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from altered_files import changed, file_size_limit
 from banklearn import BankClassifier, BankRegressor, CheckpointError, load_model
+from banklearn.estimators import classifier
+from banklearn.model.class_tree import stick
 from banklearn.posterior import settling
 from banklearn.posterior.settling import judge
 from banklearn.storage import checkpoint
 from banklearn.storage.checkpoint import file_name, read_chain, read_identity, stored_chains
 from banklearn.storage.tree import decode, encode
+from trees import HALVES, rare_classes
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 2))
@@ -127,6 +130,31 @@ def test_checkpoints_change_nothing(tmp_path):
 
 def test_nothing_to_resume_is_a_beginning(tmp_path):
     same(regressor(checkpoint=tmp_path).fit(X, Y, resume=True), regressor().fit(X, Y))
+
+
+def test_five_classes_go_on_along_the_tree_that_the_checkpoint_has(tmp_path, monkeypatch):
+    y = rare_classes(Y)
+    whole = BankClassifier(**SMALL | {"n_draws": 5}).fit(X, y)
+    assert whole.tree_ == HALVES
+    BankClassifier(**SMALL, checkpoint=tmp_path / "tree").fit(X, y)
+    assert read_identity(tmp_path / "tree" / file_name(0)).data["tree"] == HALVES.ranges.tolist()
+    more = BankClassifier(**SMALL | {"n_draws": 5}, checkpoint=tmp_path / "tree")
+    same(more.fit(X, y, resume=True), whole)
+    # A checkpoint of the time when all classes were on the stick names no tree, and stays there.
+    with monkeypatch.context() as patched:
+        patched.setattr(classifier, "grow", lambda mass: stick(len(mass)))
+        before = BankClassifier(**SMALL | {"n_draws": 5}).fit(X, y)
+        BankClassifier(**SMALL, checkpoint=tmp_path / "stick").fit(X, y)
+    assert "tree" not in read_identity(tmp_path / "stick" / file_name(0)).data
+    more = BankClassifier(**SMALL | {"n_draws": 5}, checkpoint=tmp_path / "stick")
+    same(more.fit(X, y, resume=True), before)
+    assert more.tree_ == stick(5)
+
+
+def test_another_number_of_classes_is_refused_in_words(tmp_path):
+    BankClassifier(**SMALL, checkpoint=tmp_path).fit(X, rare_classes(Y))
+    with pytest.raises(CheckpointError, match="the values of y are others"):
+        BankClassifier(**SMALL, checkpoint=tmp_path).fit(X, WORDS, resume=True)
 
 
 def test_a_finished_fit_resumes_to_itself(tmp_path):

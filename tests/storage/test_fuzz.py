@@ -34,7 +34,7 @@ def test_the_search_would_find_a_crash(script, monkeypatch):
     from banklearn.storage import model_checks
 
     monkeypatch.setattr(model_checks, "check_values", lambda meta, arrays: None)
-    outcomes, _ = script.fuzz(200, 0)
+    outcomes, _ = script.fuzz(400, 0)
     assert set(outcomes) - {"refused", "loaded"}
 
 

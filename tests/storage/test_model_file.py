@@ -22,6 +22,7 @@ from banklearn.posterior.draws import SKETCH, WEIGHT_DRAWS
 from banklearn.report import summarise
 from banklearn.storage import container, model_checks
 from banklearn.viz import TraceDisplay
+from trees import HALVES, rare_classes
 
 SMALL = {
     "n_frequencies": 9,
@@ -58,6 +59,7 @@ def fitted(case: str):
         "small integers": lambda: classifier.set_params(class_weight="balanced").fit(
             X, THIRDS.astype(np.int8)
         ),
+        "five classes": lambda: classifier.fit(X, rare_classes(Y)),
         "Laplace, numbers": lambda: classifier.set_params(inference="laplace-mh").fit(
             X, np.array([-1.0, 2.0, 7.0])[THIRDS]
         ),
@@ -73,6 +75,7 @@ CASES = [
     "three classes, words",
     "three classes, objects",
     "small integers",
+    "five classes",
     "Laplace, numbers",
 ]
 
@@ -276,16 +279,20 @@ def test_too_large_a_file_is_refused(saved, tmp_path):
         load_model(sparse)
 
 
-@pytest.mark.parametrize(("dimension", "words"), [("S", "draws"), ("D", "texts")])
+@pytest.mark.parametrize(("dimension", "words"), [("S", "draws"), ("D", "texts"), ("T", "classes")])
 def test_more_objects_than_bytes_are_refused_by_their_shapes(dimension, words, tmp_path):
-    fitted("regressor, names").save(tmp_path / "model.bank")
+    fitted("regressor, names" if dimension != "T" else "two classes").save(tmp_path / "model.bank")
     with container.opened(tmp_path / "model.bank", ModelFileError) as file:
         table = {name: (entry.dtype, entry.shape) for name, entry in file.entries.items()}
         meta = file.meta
     model_checks.check_shapes(meta, table)
-    for name in {"S": ["draws/W"], "D": ["scaling/used", "features/lengths"]}[dimension]:
+    places = {"S": ["draws/W"], "D": ["scaling/used", "features/lengths"], "T": ["draws/root"]}
+    for name in places[dimension]:
         dtype, shape = table[name]
-        table[name] = (dtype, (1 << 21, *shape[1:]))
+        sizes = (
+            (*shape[:1], (1 << 21) - 1, *shape[2:]) if dimension == "T" else (1 << 21, *shape[1:])
+        )
+        table[name] = (dtype, sizes)
     with pytest.raises(ValueError, match=f"2097152 {words}.*at most"):
         model_checks.check_shapes(meta, table)
 
@@ -475,6 +482,44 @@ def test_the_same_for_classifiers(change, words, tmp_path):
     fitted("three classes, words").save(tmp_path / "model.bank")
     with pytest.raises(ModelFileError, match=words):
         load_model(changed(tmp_path / "model.bank", tmp_path / "altered.bank", change))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put("tree", 4), "tree of classes"),
+        (put("tree", 3, -1), "cut a range|tree of classes"),
+        (put("tree", -1), "tree of classes"),
+        (lambda meta, arrays: arrays.update(tree=arrays["tree"].T), "'tree' is"),
+        (lambda meta, arrays: arrays.update(tree=arrays["tree"][:3]), "'tree' is"),
+        (lambda meta, arrays: arrays.update(tree=arrays["tree"].astype(float)), "'tree' is"),
+    ],
+)
+def test_a_tree_of_classes_that_is_none(change, words, tmp_path):
+    fitted("five classes").save(tmp_path / "model.bank")
+    with pytest.raises(ModelFileError, match=words):
+        load_model(changed(tmp_path / "model.bank", tmp_path / "altered.bank", change))
+
+
+def test_the_tree_is_stored_with_the_draws(tmp_path):
+    model = fitted("five classes")
+    assert model.tree_ == HALVES
+    model.save(tmp_path / "model.bank")
+    assert load_model(tmp_path / "model.bank").tree_ == model.tree_
+    # Two and three classes are on a stick, and their files are those of before.
+    for case in ("two classes", "three classes, words"):
+        fitted(case).save(tmp_path / "model.bank")
+        with container.opened(tmp_path / "model.bank", ModelFileError) as file:
+            assert "tree" not in file.entries
+        assert load_model(tmp_path / "model.bank").tree_ == fitted(case).tree_
+
+
+def test_a_pickle_without_a_tree_has_its_classes_on_a_stick():
+    model = load_model(Path(__file__).parent / "golden" / "stick-1.bank")
+    p = model.predict_proba(NEW)
+    del model.tree_
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(NEW), p)
 
 
 def test_labels_that_do_not_fit_their_dtype_are_refused(tmp_path):

@@ -21,7 +21,7 @@ from banklearn.sampler.sweep import Model, Tuning
 from banklearn.storage.checkpoint import Identity, Shelf, file_name, write_chain
 from banklearn.storage.fingerprint import Fingerprint
 from helpers import make_problem
-from labels import make_labelled
+from trees import make_classes
 
 IDENTITY = Identity("0", "test", 1, {}, {})
 GRADIENTS = Tuning(gradient_every=2, gradient=GradientTuning(length=2))
@@ -41,7 +41,7 @@ def regression(weighted=False):
 
 
 def classes(C, kernel=sweep, weighted=False):
-    problem = make_labelled(1, N=40, M=5, C=C, trend="constant", weighted=weighted)
+    problem = make_classes(1, N=40, M=5, C=C, trend="constant", weighted=weighted)
     keep = weights_draw if kernel is joint_move else classification_draw
     return problem, problem.model, keep, kernel
 
@@ -57,8 +57,10 @@ CASES = {
     "two classes, gradients on trial": (classes, (2,), TRIED),
     "three classes, all moves": (classes, (3,), ALL_MOVES),
     "three classes, weights": (classes, (3, sweep, True), Tuning()),
+    "five classes, all moves": (classes, (5,), ALL_MOVES),
     "two classes, Laplace": (classes, (2, joint_move), Tuning()),
     "three classes, Laplace": (classes, (3, joint_move, True), Tuning()),
+    "five classes, Laplace": (classes, (5, joint_move, True), Tuning()),
 }
 
 

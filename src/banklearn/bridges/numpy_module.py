@@ -63,19 +63,23 @@ def predict(X):
 
 _CLASSIFICATION = '''
 
+classes = _A["classes"]
+
+
 def predict_proba(X):
-    """Class probabilities of each row, (n, C), in the order of `classes`."""
+    """Class probabilities of each row, (n, C), in the order of `classes`.
+
+    Node (first, middle, last) of the tree cuts a range of classes in two.
+    """
     total = 0.0
     for f in _each_draw(X):
-        f = f.reshape(len(f), -1, int(_A["tasks"]))
-        p, rest = 1 / (1 + np.exp(-f)), np.cumprod(1 / (1 + np.exp(f)), axis=2)
-        before = np.concatenate([np.ones_like(rest[:, :, :1]), rest[:, :, :-1]], axis=2)
-        stick = np.concatenate([p * before, rest[:, :, -1:]], axis=2)
-        total = total + stick.mean(axis=1)[:, _A["order"]]
+        f = f.reshape(len(f), -1, len(_A["tree"]))
+        p = np.ones((*f.shape[:2], len(classes)))
+        for t, (first, middle, _) in enumerate(_A["tree"]):
+            p[:, :, middle] = p[:, :, first] / (1 + np.exp(f[:, :, t]))
+            p[:, :, first] /= 1 + np.exp(-f[:, :, t])
+        total = total + p.mean(axis=1)[:, _A["order"]]
     return total / len(_A["W"])
-
-
-classes = _A["classes"]
 
 
 def predict(X):
@@ -103,26 +107,27 @@ def write_numpy_module(
         )
     point = point_model(estimator, max_draws)
     names = [str(name) for name in getattr(estimator, "feature_names_in_", [])]
-    classifier = point.order is not None
     arrays = {name: getattr(point, name) for name in _WEIGHTS}
     arrays |= {name: getattr(point.scaling, name) for name in _SCALING}
     if point.scaling.scores is not None:
         arrays |= point.scaling.scores._asdict()
-    if classifier:
+    if point.tree is not None:
         labels = np.asarray(point.classes)
         if labels.dtype == object:
             labels = np.array([str(label) for label in labels])
-        arrays |= {"order": point.order, "classes": labels, "tasks": point.tasks}
+        arrays |= {"order": point.order, "classes": labels, "tree": point.tree.ranges}
     beside = path.with_suffix(".npz")
     np.savez_compressed(beside, **arrays)
-    call = "predict(X) and predict_proba(X)" if classifier else "predict(X)"
+    call = "predict(X) and predict_proba(X)" if point.classes is not None else "predict(X)"
     text = _HEAD.format(
         what=f"A {type(estimator).__name__} for serving",
         version=__version__,
         arrays=beside.name,
         usage=f"{call} take a table of {len(point.scaling.used)} inputs.",
     ) + _SCALED.format(names=", ".join(map(_in_docstring, names)) or "of training")
-    path.write_text(text + (_CLASSIFICATION if classifier else _REGRESSION), encoding="utf-8")
+    path.write_text(
+        text + (_REGRESSION if point.tree is None else _CLASSIFICATION), encoding="utf-8"
+    )
     return path, beside
 
 

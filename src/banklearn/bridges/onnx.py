@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from banklearn.bridges.point import Array, PointModel, point_model
+from banklearn.model.class_tree import ClassTree
 
 #: Operators of this version are known to every runtime of recent years.
 OPSET = 17
@@ -54,7 +55,7 @@ def to_onnx(estimator: Any, max_draws: int | None = None) -> Any:
     point = point_model(estimator, max_draws)
     g = Graph()
     f = _latent(g, point)
-    if point.order is None:
+    if point.tree is None:
         g(
             "Squeeze",
             g("ReduceMean", f, axes=[0], keepdims=0),
@@ -63,7 +64,7 @@ def to_onnx(estimator: Any, max_draws: int | None = None) -> Any:
         )
         out = helper.make_tensor_value_info("y", TensorProto.DOUBLE, ["n"])
     else:
-        _probabilities(g, f, point)
+        _probabilities(g, f, point, point.tree)
         out = helper.make_tensor_value_info(
             "probabilities", TensorProto.DOUBLE, ["n", len(point.classes)]
         )
@@ -123,17 +124,19 @@ def _scores(g: Graph, u: str, knots: Array, heights: Array) -> str:
     return g("Add", g("Add", inside, g.constant(heights[0])), beyond)
 
 
-def _probabilities(g: Graph, f: str, point: PointModel) -> None:
-    """Class probabilities: log p_c = log s(f_c) + sum_{t < c} log s(-f_t), with s the logistic."""
-    T = point.tasks
+def _probabilities(g: Graph, f: str, point: PointModel, tree: ClassTree) -> None:
+    """log p_c: the sum of log s(f_t) or log s(-f_t) over nodes t above c, with s the logistic."""
+    T = len(tree.nodes)
     f = g("Reshape", f, g.constant([len(point.W), -1, point.offset.shape[1] // T, T], np.int64))
     up = g("Neg", _softplus(g, g("Neg", f)))
     down = g("Neg", _softplus(g, f))
-    own = np.eye(T, T + 1)
-    earlier = np.triu(np.ones((T, T + 1)), 1)
-    log_p = g("Add", g("MatMul", up, g.constant(own)), g("MatMul", down, g.constant(earlier)))
-    stick = g("ReduceMean", g("Exp", log_p), axes=[0, 2], keepdims=0)
-    g("Gather", stick, g.constant(point.order, np.int64), axis=1, output="probabilities")
+    first, second = np.zeros((2, T, T + 1))
+    for t, node in enumerate(tree.nodes):
+        first[t, node.first : node.middle] = 1.0
+        second[t, node.middle : node.last] = 1.0
+    log_p = g("Add", g("MatMul", up, g.constant(first)), g("MatMul", down, g.constant(second)))
+    p = g("ReduceMean", g("Exp", log_p), axes=[0, 2], keepdims=0)
+    g("Gather", p, g.constant(point.order, np.int64), axis=1, output="probabilities")
 
 
 def _softplus(g: Graph, x: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from banklearn.model.class_tree import ClassTree, class_probabilities
 from banklearn.model.features import trend_columns
 from banklearn.posterior.scaling import InputScaling
 
@@ -25,8 +26,8 @@ class PointModel:
 
     with W (S, M, d), offset (S, q), linear (S, d, q), cosine and sine (S, M, q). A regression has
     q = 1 and predicts the mean over s. A classification has q = R T: R samples of the weights
-    with T latent functions each, whose class probabilities are averaged over s and R; order is
-    the position of each class on the stick.
+    with T latent functions each, one for each node of the tree of classes, whose class
+    probabilities are averaged over s and R; order is the position of each class in the tree.
     """
 
     scaling: InputScaling
@@ -35,7 +36,7 @@ class PointModel:
     linear: Array
     cosine: Array
     sine: Array
-    tasks: int
+    tree: ClassTree | None
     order: NDArray[np.int64] | None
     classes: Any
 
@@ -47,16 +48,13 @@ class PointModel:
             angle = v @ self.W[s].T
             f = self.offset[s] + v @ self.linear[s]
             f = f + np.cos(angle) @ self.cosine[s] + np.sin(angle) @ self.sine[s]
-            total = total + (f[:, 0] if self.order is None else self._probabilities(f))
+            total = total + (f[:, 0] if self.tree is None else self._probabilities(f, self.tree))
         return np.asarray(total / len(self.W))
 
-    def _probabilities(self, f: Array) -> Array:
+    def _probabilities(self, f: Array, tree: ClassTree) -> Array:
         """Mean class probabilities (n, C) of the samples in f (n, R T)."""
-        f = f.reshape(len(f), -1, self.tasks)
-        p, rest = 1.0 / (1.0 + np.exp(-f)), np.cumprod(1.0 / (1.0 + np.exp(f)), axis=2)
-        before = np.concatenate([np.ones_like(rest[:, :, :1]), rest[:, :, :-1]], axis=2)
-        stick = np.concatenate([p * before, rest[:, :, -1:]], axis=2).mean(axis=1)
-        return np.asarray(stick[:, self.order])
+        samples = f.T.reshape(-1, len(tree.nodes), len(f))
+        return np.asarray(class_probabilities(tree, samples).mean(axis=0)[self.order].T)
 
 
 def point_model(estimator: Any, max_draws: int | None = None) -> PointModel:
@@ -95,7 +93,7 @@ def point_model(estimator: Any, max_draws: int | None = None) -> PointModel:
         linear=linear,
         cosine=cosine,
         sine=sine,
-        tasks=draws[0].mu_n.shape[0],
+        tree=estimator.tree_ if classifier else None,
         order=np.argsort(estimator.stick_) if classifier else None,
         classes=estimator.classes_ if classifier else None,
     )

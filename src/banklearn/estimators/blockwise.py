@@ -123,7 +123,7 @@ def summarise_labels(y: Any, weight: Array | None) -> Classes:
 
 @dataclass(frozen=True)
 class Positions:
-    """Encode labels as positions on the stick."""
+    """Encode labels as positions in the order of the tree."""
 
     classes: NDArray[Any]
     position: NDArray[np.intp]

@@ -30,6 +30,7 @@ from banklearn.estimators.data import (
     validate_data,
 )
 from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.class_tree import grow, stick
 from banklearn.model.features import Trend
 from banklearn.posterior.classify import (
     latent_samples,
@@ -47,8 +48,8 @@ Array = NDArray[np.float64]
 class BankClassifier(ClassifierMixin, BankBase):
     """Bayesian nonparametric kernel learning for classification, two classes or many.
 
-    Labels follow a logistic model in the random features (for C classes, C - 1 of them along a
-    stick, sharing frequencies and kernel). The parameters that :class:`BankRegressor` has mean
+    Labels follow a logistic model in the random features (for C classes, C - 1 of them in a
+    tree, sharing frequencies and kernel). The parameters that :class:`BankRegressor` has mean
     the same here.
 
     Parameters
@@ -64,7 +65,10 @@ class BankClassifier(ClassifierMixin, BankBase):
     classes_ : array of shape (C,)
         The labels.
     stick_ : array of shape (C,)
-        Positions in classes_ in the order in which classes are broken off the stick.
+        Positions in classes_, the most frequent class first (of two classes, the second).
+    tree_ : ClassTree
+        C - 1 decisions between two ranges of that order: node t, ``tree_.nodes[t]``, decides
+        between ``classes_[stick_[first:middle]]`` and ``classes_[stick_[middle:last]]``.
     kernel_, draws_, trace_, schedule_, settling_, provenance_
         As for :class:`BankRegressor`.
     """
@@ -140,6 +144,12 @@ class BankClassifier(ClassifierMixin, BankBase):
         self.inference = inference
         self.class_weight = class_weight
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From a pickle; one without a tree is of the time when all classes were on the stick."""
+        super().__setstate__(state)
+        if hasattr(self, "stick_") and not hasattr(self, "tree_"):
+            self.tree_ = stick(len(self.stick_))
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check.one_of("inference", self.inference, ("polya-gamma", "laplace-mh"))
@@ -186,7 +196,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             X,
             position,
             weight,
-            Logistic(len(self.classes_)),
+            Logistic(self.tree_),
             weights_draw if laplace else classification_draw,
             kernel=joint_move if laplace else collapsed,
             client=client,
@@ -236,10 +246,10 @@ class BankClassifier(ClassifierMixin, BankBase):
             levels=np.arange(float(len(classes))),
             mass=mass[self.stick_],
         )
-        fit_blocks(self, data, found, prepare, Logistic(len(classes)), classification_draw)
+        fit_blocks(self, data, found, prepare, Logistic(self.tree_), classification_draw)
 
     def _set_classes(self, classes: NDArray[Any], mass: Array, weighted: bool) -> None:
-        """classes_, and stick_: most frequent first; of two classes the second comes first."""
+        """classes_, stick_: most frequent first (of two classes, the second), and tree_."""
         if len(classes) < 2:
             where = "y, where weights are above zero," if weighted else "y"
             raise ValueError(
@@ -251,6 +261,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         share = np.round(mass / mass.max(), 9)
         two = len(classes) == 2
         self.stick_ = np.array([1, 0]) if two else np.argsort(-share, kind="stable")
+        self.tree_ = self._resumption.tree(len(classes)) or grow(mass[self.stick_])
 
     def _class_factors(self, classes: NDArray[Any], mass: Array) -> Array:
         """The weight of each class; "balanced" counts a row of weight w as w rows."""
@@ -293,7 +304,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         out = np.empty((len(rows), len(self.classes_)))
         for part in row_blocks(rows):
             out[part] = self._in_class_order(
-                mean_probabilities(self.draws_, rows[part], self.trend_)
+                mean_probabilities(self.draws_, rows[part], self.trend_, self.tree_)
             )
         return out
 
@@ -319,7 +330,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         bounds = np.empty((2, len(rows), len(self.classes_)))
         for part in row_blocks(rows, 512):
             samples = np.concatenate(
-                list(probability_samples(self.draws_, rows[part], self.trend_))
+                list(probability_samples(self.draws_, rows[part], self.trend_, self.tree_))
             )
             for i, q in enumerate(np.quantile(samples, [tail, 1.0 - tail], axis=0)):
                 bounds[i, part] = self._in_class_order(q)
@@ -328,8 +339,9 @@ class BankClassifier(ClassifierMixin, BankBase):
     def predict_latent(self, X: Any) -> tuple[Array, Array]:
         """Mean and standard deviation of the latent functions: (n,) for two classes, else (n, C-1).
 
-        For more than two classes column t belongs to class ``classes_[stick_[t]]`` against those
-        that come after it on the stick.
+        For more than two classes column t belongs to node t of the tree, ``first, middle, last =
+        tree_.nodes[t]``: log odds of the classes ``classes_[stick_[first:middle]]`` against
+        ``classes_[stick_[middle:last]]``, for rows in one of them.
         """
         rows = self._rows(X)
         tasks = len(self.classes_) - 1
@@ -361,8 +373,8 @@ class BankClassifier(ClassifierMixin, BankBase):
         known = self.classes_[codes] == y
         return np.where(known, log_p[np.arange(len(y)), codes], -np.inf)
 
-    def _in_class_order(self, stick: Array) -> Array:
-        """(C, n) in stick order to (n, C) in the order of classes_, summing to one."""
-        out = np.empty((stick.shape[1], len(self.classes_)))
-        out[:, self.stick_] = stick.T
+    def _in_class_order(self, p: Array) -> Array:
+        """(C, n) in the order of the tree to (n, C) in the order of classes_, summing to one."""
+        out = np.empty((p.shape[1], len(self.classes_)))
+        out[:, self.stick_] = p.T
         return out

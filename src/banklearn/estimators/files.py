@@ -42,6 +42,7 @@ def save_model(
         target_scaling=getattr(estimator, "target_scaling_", None),
         classes=getattr(estimator, "classes_", None),
         stick=getattr(estimator, "stick_", None),
+        tree=getattr(estimator, "tree_", None),
         provenance=getattr(estimator, "provenance_", {}),
         extra=getattr(estimator, "extra_", None) if extra is None else extra,
     )
@@ -80,6 +81,7 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_MODEL) -> Any:
     estimator.n_features_in_ = len(stored.input_scaling.used)
     if stored.classes is not None:
         estimator.classes_, estimator.stick_ = stored.classes, stored.stick
+        estimator.tree_ = stored.tree
     else:
         estimator.target_scaling_ = stored.target_scaling
     estimator.input_scaling_ = stored.input_scaling

@@ -68,9 +68,11 @@ def polish(estimator: E, X: Any, y: Any, sample_weight: Any = None, *, max_iter:
     device = device_of(X) or estimator.device
     rows, target, weight = _training_rows(estimator, to_memory(X), to_memory(y), sample_weight)
     engine = make_engine(device, estimator.input_scaling_(rows), target, weight)
-    classes = getattr(estimator, "classes_", None)
-    noise = float(estimator.a0), float(estimator.b0)
-    likelihood = Gaussian(*noise) if classes is None else Logistic(len(classes))
+    likelihood = (
+        Logistic(estimator.tree_)
+        if isinstance(estimator, BankClassifier)
+        else Gaussian(float(estimator.a0), float(estimator.b0))
+    )
     model = Model(estimator.prior_, likelihood, estimator.trend_)
     best = _best_draw(estimator.draws_, engine, model)
     each = -(-max_iter // ROUNDS)

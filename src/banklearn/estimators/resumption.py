@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from banklearn._version import __version__
 from banklearn.estimators.files import plain_parameters
+from banklearn.model.class_tree import ClassTree, stick
 from banklearn.sampler.start import StartingPoint
 from banklearn.storage.checkpoint import Identity, Memory, Shelf, read_identity, stored_chains
 from banklearn.storage.fingerprint import Fingerprint, units_fingerprint
@@ -70,6 +71,20 @@ class Resumption:
         """What the stored fit chose before its chains began, which may have depended on time."""
         return None if self.stored is None else self.stored.data.get("start")
 
+    def tree(self, n_classes: int) -> ClassTree | None:
+        """How the stored fit tells so many classes apart; None where there is none to go on from.
+
+        Checkpoints say so only where it is not along the stick, on which all classes once were.
+        """
+        if self.stored is None:
+            return None
+        try:
+            tree = ClassTree.of(self.stored.data["tree"])
+        except (KeyError, ValueError):
+            tree = stick(n_classes)
+        # Another number of classes: other data, which is refused in words of its own.
+        return tree if tree.n_classes == n_classes else None
+
     def shelf(self, estimator: BankBase, engine: Any, seed: int) -> Shelf | None:
         """The bookmarks of all chains; None where nothing is to be kept."""
         several_runs = estimator.warm_start or estimator.n_draws == "auto"
@@ -85,7 +100,7 @@ def identify(estimator: BankBase, engine: Any, seed: int) -> Identity:
     parameters = plain_parameters(estimator)
     scaling = estimator.input_scaling_
     target = getattr(estimator, "target_scaling_", None)
-    labels = getattr(estimator, "classes_", None)
+    labels, tree = (getattr(estimator, name, None) for name in ("classes_", "tree_"))
     data = {
         "engine": type(engine).__name__,
         "rows": int(engine.n_rows),
@@ -100,6 +115,8 @@ def identify(estimator: BankBase, engine: Any, seed: int) -> Identity:
             "start": _plain(estimator._start),
         },
     }
+    if tree is not None and not tree.is_stick:
+        data["tree"] = tree.ranges.tolist()
     return Identity(
         version=__version__,
         estimator=type(estimator).__name__,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from banklearn.gram import Block, Gram, Latent, Working, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.likelihoods.logistic import log_sigmoid, look
+from banklearn.model.class_tree import ClassTree
 
 Array = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ def curvature(xi: Array) -> Array:
     return np.where(small, 0.25 - xi**2 / 48.0, np.tanh(0.5 * safe) / (2.0 * safe))
 
 
-def touching(mean: Array, roots: Sequence[Array]) -> WorkingFunction:
+def touching(tree: ClassTree, mean: Array, roots: Sequence[Array]) -> WorkingFunction:
     """The highest bound where the weights of task t are N(mean[t], roots[t] roots[t]').
 
     mean (T, P), roots (P, R) for each task. In the statistic tt carries the part without f.
@@ -39,15 +40,15 @@ def touching(mean: Array, roots: Sequence[Array]) -> WorkingFunction:
     def touch(block: Block, latent: Latent) -> Sequence[Working]:
         f = latent(mean)
         return [
-            _task(t, np.sqrt(f[t] ** 2 + (latent(root.T) ** 2).sum(axis=0)), block)
+            _task(tree, t, np.sqrt(f[t] ** 2 + (latent(root.T) ** 2).sum(axis=0)), block)
             for t, root in enumerate(roots)
         ]
 
     return touch
 
 
-def _task(t: int, xi: Array, block: Block) -> Working:
-    view = look(t, xi, block)
+def _task(tree: ClassTree, t: int, xi: Array, block: Block) -> Working:
+    view = look(tree, t, xi, block)
     xi, w = view.f, np.ones(len(view.f)) if view.weight is None else view.weight
     a = curvature(xi)
     rest = float(w @ (log_sigmoid(xi) - 0.5 * xi + 0.5 * a * xi**2))

@@ -1,14 +1,14 @@
 r"""Classification by Polya-Gamma augmentation (Polson, Scott and Windle, 2013), any classes.
 
-C classes are broken off a stick one after another (Linderman, Johnson and Adams, 2015): task t
-asks, of the rows not in classes 0..t-1, whether the row is in class t,
+C classes are told apart along a tree (:mod:`banklearn.model.class_tree`): task t is its node t, and
+asks of the rows whose class lies in the node's range whether it lies in the first part,
 
-    P(class t | x) = sigmoid(f_t(x)) prod_{s<t} (1 - sigmoid(f_s(x))),   t = 0..C-2,
+    P(first part | x, in the range) = sigmoid(f_t(x)),   t = 0..C-2,
 
 so that two classes are ordinary logistic regression and C classes are C - 1 logistic regressions
 that share frequencies, spectral density and lam. Given w_i ~ PG(1, f_t(x_i)) each task is a
 Gaussian regression, its weights integrate out exactly, and rare classes cost little because a
-task sees only the rows that are left. Classes are ordered by decreasing frequency.
+task sees only the rows of its range. Classes are ordered by decreasing frequency.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from banklearn.gram import BLOCK_ROWS, Block, Gram, Latent, Working, WorkingFunction
+from banklearn.model.class_tree import ClassTree, stick
 from banklearn.model.evidence import Ridge, augmented_log_evidence
 from banklearn.numerics.linalg import solve_lower_transposed
 from banklearn.numerics.polya_gamma import draw_polya_gamma
@@ -49,12 +50,13 @@ class _View(NamedTuple):
         return float(log_p.sum() if self.weight is None else self.weight @ log_p)
 
 
-def look(t: int, f: Array, block: Block) -> _View:
+def look(tree: ClassTree, t: int, f: Array, block: Block) -> _View:
     """What task t sees of a block with latent values f (n,)."""
-    label, weight = (block.y == t).astype(np.float64), block.weight
+    first, middle, last = tree.nodes[t]
+    label, weight = (block.y < middle).astype(np.float64), block.weight
     if t == 0:
         return _View(f, label, weight, None)
-    rows = np.flatnonzero(block.y >= t)
+    rows = np.flatnonzero((block.y >= first) & (block.y < last))
     return _View(f[rows], label[rows], None if weight is None else weight[rows], rows)
 
 
@@ -67,7 +69,9 @@ def _newton_task(view: _View) -> Working:
 
 
 class Logistic:
-    """Labels y in 0..C-1, the position of a class on the stick.
+    """Labels y in 0..C-1, the position of a class in the order of the tree.
+
+    A number of classes stands for the stick of so many.
 
     Working weights are Polya-Gamma variables drawn from streams addressed by cells of rows, so they
     do not depend on how blocks are cut or spread over engines. In the statistic, tt carries the log
@@ -76,11 +80,12 @@ class Logistic:
 
     fixed_weights = False
 
-    def __init__(self, n_classes: int) -> None:
-        self.tasks = n_classes - 1
+    def __init__(self, classes: ClassTree | int) -> None:
+        self.tree = stick(classes) if isinstance(classes, int) else classes
+        self.tasks = len(self.tree.nodes)
 
     def start_target(self, y: Array, weight: Array | None) -> Array:
-        """The indicator of the first class on the stick, standardised."""
+        """The indicator of the first class, standardised."""
         first = np.where(y == 0, 1.0, 0.0)
         mean, std = mean_and_std(first[:, None], weight)
         return np.asarray((first - mean) / np.maximum(std, 1e-12))
@@ -104,12 +109,12 @@ class Logistic:
 
         def curvature(block: Block, latent: Latent) -> Sequence[Working]:
             f = latent(beta)
-            return [_newton_task(look(t, f[t], block)) for t in range(self.tasks)]
+            return [_newton_task(look(self.tree, t, f[t], block)) for t in range(self.tasks)]
 
         return curvature
 
     def _task(self, t: int, f: Array, block: Block, streams: Streams, sweep: int) -> Working:
-        view = look(t, f, block)
+        view = look(self.tree, t, f, block)
         rows = np.arange(len(block.y)) if view.rows is None else view.rows
         shape = np.ones(len(rows)) if view.weight is None else view.weight
         w = np.empty(len(rows))
@@ -126,7 +131,7 @@ class Logistic:
 
     def log_likelihoods(self, block: Block, f: Array, factors: Array) -> Array:
         """Of the labels, at each multiple of the latent values."""
-        views = [look(t, f[t], block) for t in range(self.tasks)]
+        views = [look(self.tree, t, f[t], block) for t in range(self.tasks)]
         return np.array([sum(v._replace(f=c * v.f).log_likelihood for v in views) for c in factors])
 
     def log_evidence(self, gram: Gram, solutions: Sequence[Ridge]) -> float:

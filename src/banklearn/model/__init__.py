@@ -9,7 +9,8 @@ Generative model (Oliva et al., 2016, section 2.2), as implemented:
 4. log lam ~ N(lam_log_mean, lam_log_sd^2); noise ~ InverseGamma(a0, b0);
    beta | noise ~ N(0, noise / lam I).
 5. Y_i ~ N(phi(X_i)' beta, noise); a row of weight w counts as w such rows.
-   For classification noise = 1 in step 4 and Y_i ~ Bernoulli(sigmoid(phi(X_i)' beta)).
+   For classification noise = 1 in step 4 and Y_i ~ Bernoulli(sigmoid(phi(X_i)' beta)); more than
+   two classes are told apart by a tree of such decisions (:mod:`.class_tree`).
 
 ========================  ====================  ===============================================
 on paper                  in code               meaning

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from banklearn.model.class_tree import ClassTree, class_probabilities
 from banklearn.model.features import Trend
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.predict import features_of
@@ -30,24 +30,18 @@ def latent_samples(draw: Draw, X: Array, trend: Trend) -> Array:
     return np.concatenate([mean + steps, mean - steps])
 
 
-def stick_probabilities(f: Array) -> Array:
-    """Class probabilities (..., T + 1, n) in stick order from latent functions (..., T, n)."""
-    p = expit(f)
-    rest = np.cumprod(expit(-f), axis=-2)
-    before = np.concatenate([np.ones_like(rest[..., :1, :]), rest[..., :-1, :]], axis=-2)
-    return np.concatenate([p * before, rest[..., -1:, :]], axis=-2)
-
-
-def probability_samples(draws: Sequence[Draw], X: Array, trend: Trend) -> Iterator[Array]:
-    """Samples of the class probabilities of each draw, (2R, C, n)."""
+def probability_samples(
+    draws: Sequence[Draw], X: Array, trend: Trend, tree: ClassTree
+) -> Iterator[Array]:
+    """Samples of the class probabilities of each draw, (2R, C, n), in the order of the tree."""
     for draw in draws:
-        yield stick_probabilities(latent_samples(draw, X, trend))
+        yield class_probabilities(tree, latent_samples(draw, X, trend))
 
 
-def mean_probabilities(draws: Sequence[Draw], X: Array, trend: Trend) -> Array:
-    """Posterior mean of the class probabilities, (C, n)."""
+def mean_probabilities(draws: Sequence[Draw], X: Array, trend: Trend, tree: ClassTree) -> Array:
+    """Posterior mean of the class probabilities, (C, n), in the order of the tree."""
     total: Array | None = None
-    for sample in probability_samples(draws, X, trend):
+    for sample in probability_samples(draws, X, trend, tree):
         mean = sample.mean(axis=0)
         total = mean if total is None else total + mean
     assert total is not None

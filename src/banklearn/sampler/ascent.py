@@ -12,6 +12,7 @@ from scipy.optimize import minimize, minimize_scalar
 from banklearn.engines.base import Engine
 from banklearn.gram import Gram, GramSum, WorkingFunction
 from banklearn.likelihoods.bound import log_bound, touching
+from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.joint import State
 from banklearn.numerics.linalg import JitterCount, solve_lower_transposed
 from banklearn.sampler import precision
@@ -47,7 +48,9 @@ def working_of(engine: Engine, model: Model, state: State, weights: Weights) -> 
     """Row weights and targets at a state: the data, or the bound that touches there."""
     if model.likelihood.fixed_weights:
         return model.likelihood.newton(weights.mean)
-    bound = engine.freeze(touching(weights.mean, weights.roots), state.W, model.trend)
+    assert isinstance(model.likelihood, Logistic)
+    touch = touching(model.likelihood.tree, weights.mean, weights.roots)
+    bound = engine.freeze(touch, state.W, model.trend)
     measure(engine, model, state, bound)  # touches at these frequencies, and is kept
     return bound
 

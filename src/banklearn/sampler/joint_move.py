@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.memory import MemoryEngine
+from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.class_tree import ClassTree
 from banklearn.model.features import feature_rows, trend_columns
 from banklearn.model.joint import State
 from banklearn.model.laplace import log_likelihood
@@ -53,14 +55,19 @@ class Chain:
     tasks: list[Task]
 
 
-def split_tasks(y: Array, weight: Array | None, n_tasks: int) -> list[Task]:
-    """Task t sees the rows with y >= t and asks for y == t."""
+def split_tasks(y: Array, weight: Array | None, tree: ClassTree) -> list[Task]:
+    """Each task sees the rows in its node's range and asks for those in the first part."""
     out = []
-    for t in range(n_tasks):
-        rows = np.flatnonzero(y >= t)
+    for first, middle, last in tree.nodes:
+        rows = np.flatnonzero((y >= first) & (y < last))
         w = np.ones(len(rows)) if weight is None else weight[rows]
-        out.append(Task(rows, (y[rows] == t).astype(np.float64), np.ascontiguousarray(w)))
+        out.append(Task(rows, (y[rows] < middle).astype(np.float64), np.ascontiguousarray(w)))
     return out
+
+
+def _tasks(engine: MemoryEngine, model: Model) -> list[Task]:
+    assert isinstance(model.likelihood, Logistic)
+    return split_tasks(engine.y, engine.weight, model.likelihood.tree)
 
 
 def init(
@@ -77,7 +84,7 @@ def init(
 
 def place(engine: MemoryEngine, model: Model, state: State, beta: Array) -> Chain:
     """A chain at a given state and given weights."""
-    tasks = split_tasks(engine.y, engine.weight, model.likelihood.tasks)
+    tasks = _tasks(engine, model)
     total = np.zeros((len(tasks), engine.n_rows))
     for block in engine.blocks():
         start = block.start
@@ -94,7 +101,7 @@ def pack(chain: Chain) -> dict[str, Any]:
 
 def unpack(packed: dict[str, Any], engine: MemoryEngine, model: Model) -> Chain:
     """The chain of :func:`pack`."""
-    tasks = split_tasks(engine.y, engine.weight, model.likelihood.tasks)
+    tasks = _tasks(engine, model)
     return Chain(packed["state"], packed["beta"], packed["predictor"], tasks)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.model.class_tree import ClassTree
 from banklearn.model.features import TRENDS, trend_columns
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import NumericalError, cholesky
@@ -40,8 +41,9 @@ LARGEST_SCORE = 10.0
 #: Columns of a root: 16 and 8 in draws of regression and classification (fewer where there are
 #: fewer weights, in regression), 1 where weights are sampled, 128 in a draw that was polished.
 MOST_COLUMNS = 128
-#: Draws, names of inputs, names of traces: each becomes objects of many times its bytes.
+#: Draws, classes, names of inputs, names of traces: each becomes objects of many times its bytes.
 MOST_DRAWS = 1 << 18
+MOST_CLASSES = 1 << 18
 MOST_NAMES = 1 << 20
 MOST_TRACES = 32
 #: Bytes of all names of inputs, or of all labels.
@@ -168,7 +170,11 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
         if expected["extra"][1][0] > MAX_BYTES:
             fail(f"extra has {expected['extra'][1][0]} bytes; at most {MAX_BYTES} can be stored.")
     if meta["labels"] is not None:
+        if T >= MOST_CLASSES:
+            fail(f"it has {T + 1} classes; at most {MOST_CLASSES} can be stored.")
         expected["stick"] = ("i8", (T + 1,))
+        if "tree" in table:
+            expected["tree"] = ("i8", (T, 3))
         stored = LABELS[meta["labels"]]
         single = {"classes": (stored, (T + 1,))}
         expected |= single if stored else _strings(table, "classes", T + 1)
@@ -284,6 +290,8 @@ def _check_labels(dtype: str, arrays: Arrays) -> None:
         fail("the labels are not in increasing order.")
     if not np.array_equal(np.sort(arrays["stick"]), np.arange(len(labels))):
         fail("the stick is not an order of the labels.")
+    if "tree" in arrays:
+        ClassTree.of(arrays["tree"])
 
 
 def _all(name: str, arrays: Arrays, test: Callable[..., Any], words: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.model.class_tree import ClassTree, stick
 from banklearn.model.features import Trend
 from banklearn.model.priors import Prior
 from banklearn.posterior.draws import Draw
@@ -68,6 +69,7 @@ class StoredModel:
     target_scaling: TargetScaling | None
     classes: NDArray[Any] | None
     stick: NDArray[Any] | None
+    tree: ClassTree | None
     provenance: dict[str, Any]
     extra: dict[str, Any] | None = None
 
@@ -132,7 +134,10 @@ def to_parts(model: StoredModel) -> tuple[dict[str, Any], Arrays]:
     label = None
     if model.classes is not None:
         assert model.stick is not None
+        assert model.tree is not None
         arrays["stick"] = np.asarray(model.stick, dtype=np.int64)
+        if not model.tree.is_stick:  # on which all classes once were
+            arrays["tree"] = model.tree.ranges
         label, parts = _label_arrays(model.classes)
         arrays |= parts
     start, target = model.starting_point, model.target_scaling
@@ -192,6 +197,7 @@ def from_parts(meta: dict[str, Any], arrays: Parts) -> StoredModel:
         target_scaling=target and TargetScaling(float(target["shift"]), float(target["scale"])),
         classes=classes,
         stick=arrays.get("stick"),
+        tree=None if classes is None else _tree(arrays),
         provenance=meta["provenance"],
         extra=unpack_extra(arrays["extra"]) if "extra" in arrays else None,
     )
@@ -266,6 +272,12 @@ def _label_arrays(classes: NDArray[Any]) -> tuple[str, Arrays]:
         f"Labels of dtype {classes.dtype} cannot be saved in a model file; numbers, truth values "
         "and strings can."
     )
+
+
+def _tree(arrays: Parts) -> ClassTree:
+    if "tree" in arrays:
+        return ClassTree.of(arrays["tree"])
+    return stick(len(arrays["stick"]))
 
 
 def _labels(dtype: str, arrays: Parts) -> NDArray[Any]:

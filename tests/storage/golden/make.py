@@ -1,6 +1,7 @@
 """Writes the files of this folder; run once, when version 1 of the format was settled.
 
-They must stay readable for ever, so this script is kept as a record and not run again.
+They must stay readable for ever, so this script is kept as a record and not run again. stick-1.bank
+is of the last banklearn that put all classes on a stick; a later one would write another file.
 """
 
 import json
@@ -19,11 +20,13 @@ def main() -> None:
     X = rng.standard_normal((60, 3))
     y = 10.0 + np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(60)
     label = np.array(["low", "mid", "high"])[(y > 10.5).astype(int) + (y > 11.5)]
+    five = np.digitize(y.argsort().argsort(), [1, 2, 30, 59])  # three classes with one row each
     small = {"n_warmup": 6, "n_draws": 2, "thin": 1, "random_state": 3}
     models = {
         "regressor": BankRegressor(4, input_scaling="arcsinh", trend="linear", **small).fit(X, y),
         "classifier": BankClassifier(4, **small).fit(X, label),
         "laplace": BankClassifier(4, inference="laplace-mh", **small).fit(X, y > 11),
+        "stick": BankClassifier(4, **small).fit(X, five),
     }
     expected = {}
     for name, model in models.items():
