@@ -1,6 +1,6 @@
 """Exact: a sweep with switches and interweaving decides as if every evidence were computed anew."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,3 +100,13 @@ def test_decisions_are_those_of_evidences_computed_anew(C, monkeypatch):
         fresh = precision.solve(chain.gram, state.lam, case.model.likelihood, JitterCount())
         close(chain.solved.log_evidence, fresh.log_evidence, 1e-9)
     assert 5 < sum(decisions) < len(decisions) - 5
+
+
+def test_a_walk_that_was_dropped_leaves_the_others():
+    streams = Streams(0)
+    case = regression(0, streams)
+    without = replace(TUNING, interweave=InterweaveTuning((0.0, 0.3, 1.0)))
+    engine = case.problem.engine()
+    _, info = sweep.step(case.chain, engine, case.model, without, streams, 1)
+    assert np.isnan(info.interweave_acceptance[0])
+    assert np.isfinite(info.interweave_acceptance[1])

@@ -35,6 +35,7 @@ def test_while_the_evidence_climbs_its_climb_decides():
     trial = tried(climbed=(1.0, 4.0), moved=(100.0, 0.0))
     assert trial.climbs
     assert trial.choose(COSTS) == 4  # as many sweeps as one move costs, rounded
+    assert trial.choose((2.0, 6.0)) == 3
     assert trial.choose((1.0, 4.1)) == 0  # it gains less than four of them would
     assert tried(climbed=(3.0, -2.0), moved=(0.0, 9.0)).choose(COSTS) == 0
 

@@ -125,3 +125,5 @@ def test_the_grid_goes_on_for_a_long_series():
     assert start.scale > max(SCALES)
     first = choose_start(x, y, None, "constant", 128, 1.0, 1e-6, Streams(0), scales=(SCALES[-1],))
     assert start.log_evidence > first.log_evidence + 100
+    two = choose_start(x, y, None, "constant", 128, 1.0, 1e-6, Streams(0), scales=SCALES[-2:])
+    assert two == start
