@@ -72,7 +72,7 @@ def test_an_update_alone_keeps_the_law_of_the_model(name, master_seed, monkeypat
 @pytest.mark.parametrize("name", WHOLE)
 def test_sweeps_and_labels_in_turn_simulate_the_model(name, master_seed, monkeypatch):
     monkeypatch.setattr(geweke, "WHOLE", WHOLE)
-    p = geweke.whole(name, master_seed, 1500).p
+    p = geweke.whole(name, master_seed, 600).p
     assert min(p.values()) > LIMIT, p
 
 

@@ -11,7 +11,7 @@ sigmoid(f_t(x)), so that
 
 A stick (Linderman, Johnson and Adams, 2015) is the tree that takes classes off one by one. One
 class against the rest is an easy question, but the last class comes after C - 1 of them; a class
-with few rows is drawn towards one half by the prior in each, and little is left of it in the end.
+with few rows is drawn towards one half by the prior in each, and less is left of it every time.
 :func:`grow` therefore takes off one by one only classes that have many rows. Those with few are
 told from them by one decision and from each other by halves, log2 of their number.
 """
