@@ -198,7 +198,7 @@ def test_an_interrupt_from_the_keyboard_stops_all_chains_and_keeps_what_they_hav
         assert stop.wait(20)
         return Run([chain])
 
-    runs, interrupted = run_chains(one, 2, 2)
+    runs, interrupted = run_chains(one, 2, 2, True)
     assert interrupted
     assert [r.draws for r in runs] == [[0], [1]]
 
@@ -257,7 +257,7 @@ def test_chains_run_side_by_side_where_that_helps(n_chains, large, cores, at_onc
             running[0] -= 1
         return Run([chain])
 
-    runs, interrupted = run_chains(one, n_chains, chains_at_once(n_chains, large))
+    runs, interrupted = run_chains(one, n_chains, chains_at_once(n_chains, large), True)
     assert [r.draws for r in runs] == [[c] for c in range(n_chains)]
     assert most[0] == at_once
     assert not interrupted
@@ -274,5 +274,5 @@ def test_an_error_in_one_chain_stops_the_others_and_is_raised():
         return Run([chain])
 
     with pytest.raises(ArithmeticError, match="broken"):
-        run_chains(one, 2, 2)
+        run_chains(one, 2, 2, True)
     assert all(seen)

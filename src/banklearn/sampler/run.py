@@ -261,7 +261,7 @@ def run_chains(
     run_one: Callable[[int, threading.Event], Run[D]],
     n_chains: int,
     workers: int,
-    one_core_each: bool = True,
+    one_core_each: bool,
 ) -> tuple[Sequence[Run[D]], bool]:
     """All chains, `workers` of them at once, and whether they were interrupted."""
     stop = threading.Event()
