@@ -33,6 +33,8 @@ TESTS = {
     "BankClassifier": "test_a_classifier_answers_or_refuses",
     "BankFeatures": "test_features_answer_or_refuse",
 }
+#: Those whose examples may have classes.
+CLASSIFIERS = ("BankClassifier", "BankFeatures")
 #: Not tests but a script: files that look like models.
 FILES = "model files"
 FUZZ = ROOT / "benchmarks" / "fuzz_model_file.py"
@@ -88,13 +90,20 @@ def read_record(path: Path | None, code: str) -> list[dict[str, Any]]:
     return rows
 
 
-def refused_share(rows: list[dict[str, Any]], name: str) -> str:
-    """How many examples of an estimator ended with an error in words; the others were answered."""
+def shares(rows: list[dict[str, Any]], name: str) -> str:
+    """Two cells of the table for an estimator.
+
+    What share of the examples ended with an error in words, and in what share of the others the
+    classes stood in a tree that is no stick.
+    """
     count = Counter[str]()
     for row in rows:
         if row["name"] == name:
-            count.update({key: row.get(key, 0) for key in ("answered", "refused")})
-    return f"{count['refused'] / count.total():.0%}" if count.total() else ""
+            count.update({key: row.get(key, 0) for key in ("answered", "refused", "trees")})
+    tried, answered = count["answered"] + count["refused"], count["answered"]
+    refused = f"{count['refused'] / tried:.0%}" if tried else ""
+    trees = f"{count['trees'] / answered:.0%}" if answered and name in CLASSIFIERS else ""
+    return f"{refused} | {trees}"
 
 
 def summary(rows: list[dict[str, Any]], wanted: dict[str, int]) -> str:
@@ -109,11 +118,12 @@ def summary(rows: list[dict[str, Any]], wanted: dict[str, int]) -> str:
         seconds[row["name"]] += row["seconds"]
         outcomes.update(row.get("outcomes", {}))
     lines = [
-        "| what | examples | of | refused | shares that failed | seconds |",
-        "|---|---|---|---|---|---|",
+        "| what | examples | of | refused | of the others in a tree | shares that failed "
+        "| seconds |",
+        "|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {name} | {done[name]} | {most} | {refused_share(rows, name)} | {failed[name]} "
+        f"| {name} | {done[name]} | {most} | {shares(rows, name)} | {failed[name]} "
         f"| {seconds[name]:.0f} |"
         for name, most in wanted.items()
     ]

@@ -27,7 +27,8 @@ from words import is_in_words
 EXAMPLES = int(os.environ.get("BANKLEARN_EXAMPLES", "40"))
 CAMPAIGN = settings(max_examples=EXAMPLES)
 
-#: How many examples were answered and refused; a campaign names a file for it.
+#: How many examples were answered and refused, and how many of those answered put their classes in
+#: a tree that is no stick; a campaign names a file for it.
 OUTCOMES: Counter[str] = Counter()
 if "BANKLEARN_OUTCOMES" in os.environ:
     atexit.register(lambda: Path(os.environ["BANKLEARN_OUTCOMES"]).write_text(json.dumps(OUTCOMES)))
@@ -218,7 +219,7 @@ def tables(draw: Any, rows: int, rng: Any) -> np.ndarray:
 
 @st.composite
 def weights(draw: Any, rows: int, rng: Any) -> np.ndarray | None:
-    kinds = ["none", "none", "ones", "mild", "some zero", "extreme", "tiny", "largest"]
+    kinds = ["none", "none", "ones", "mild", "some zero", "uneven", "extreme", "tiny", "largest"]
     kind = draw(st.sampled_from(kinds))
     if kind == "none":
         return None
@@ -226,6 +227,7 @@ def weights(draw: Any, rows: int, rng: Any) -> np.ndarray | None:
         "ones": np.ones(rows),
         "mild": rng.uniform(0.1, 5.0, rows),
         "some zero": (rng.random(rows) < 0.6).astype(float),
+        "uneven": 10.0 ** rng.uniform(-6, 6, rows),
         "extreme": 10.0 ** rng.uniform(-30, 30, rows),
         "tiny": np.full(rows, 1e-300),
         "largest": np.where(rng.random(rows) < 0.5, LARGEST, 1.0),

@@ -184,4 +184,4 @@ def test_a_campaign_says_what_is_missing(scripts, tmp_path):
     campaign = scripts("campaign")
     out = tmp_path / "campaign.md"
     assert campaign.main(["--examples", "500", "--seconds", "1e-9", "--out", str(out)]) == 1
-    assert "| BankFeatures | 0 | 500 |  | 0 | 0 |" in out.read_text()
+    assert "| BankFeatures | 0 | 500 |  |  | 0 | 0 |" in out.read_text()

@@ -81,7 +81,7 @@ def test_a_campaign_adds_up_the_records_of_machines(script, tmp_path):
         known = {"code": code, "name": name, "seed": seed, "examples": 10, "seconds": 2.0}
         return json.dumps(known | {"passed": True} | more)
 
-    here = [row(name, 0, answered=8, refused=2) for name in campaign.TESTS]
+    here = [row(name, 0, answered=8, refused=2, trees=2) for name in campaign.TESTS]
     there = [row(name, 1, answered=5, refused=5) for name in campaign.TESTS]
     files = [
         row(campaign.FILES, seed, outcomes={"refused": 7, "loaded": 3}, memory=seed << 20)
@@ -90,11 +90,12 @@ def test_a_campaign_adds_up_the_records_of_machines(script, tmp_path):
     record = out.with_suffix(".jsonl")
     record.write_text("\n".join([*here, *files[:1]]))
     assert campaign.main(call) == 1  # the other machine is missing
-    assert "| BankRegressor | 10 | 20 | 20% | 0 | 2 |" in out.read_text()
+    assert "| BankRegressor | 10 | 20 | 20% |  | 0 | 2 |" in out.read_text()
     record.write_text("\n".join([*here, *there, *files]))
     assert campaign.main(call) == 0
     told = out.read_text()
-    assert "| BankFeatures | 20 | 20 | 35% | 0 | 4 |" in told
+    assert "| BankRegressor | 20 | 20 | 35% |  | 0 | 4 |" in told
+    assert "| BankFeatures | 20 | 20 | 35% | 15% | 0 | 4 |" in told
     assert "21 refused, 9 loaded; most memory for one of them: 2.0 MiB" in told
     record.write_text("\n".join([*here, *there, *files, row("BankFeatures", 1, passed=False)]))
     assert campaign.main(call) == 1
@@ -106,6 +107,12 @@ def test_a_share_of_examples_is_counted(script):
     assert set(counted) == {"answered", "refused"}
     assert min(counted.values()) > 0
     assert sum(counted.values()) >= 30
+
+
+def test_some_examples_put_their_classes_in_a_tree(script):
+    passed, text, counted = script("campaign").run_share("BankClassifier", 5, 60)
+    assert passed, text
+    assert counted["trees"] >= 0.05 * counted["answered"] > 0
 
 
 def test_a_share_of_model_files_is_counted(script):

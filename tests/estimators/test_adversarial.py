@@ -34,21 +34,33 @@ def regressions(draw):
     return case
 
 
+def _repeated(case, place):
+    """Rows of an example, some of them many times."""
+    weight = None if case.weight is None else case.weight[place]
+    return replace(case, X=case.X[place], y=case.y[place], weight=weight)
+
+
 @st.composite
 def classifications(draw):
     case = draw(examples())
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    C, rows = draw(st.integers(1, 4)), len(case.X)
-    codes = rng.integers(C, size=rows)
-    if draw(st.booleans()):  # separable by the first input
+    C, rows = draw(st.sampled_from([1, 2, 2, 2, 3, 4, 5, 6, 7])), len(case.X)
+    spread = draw(st.sampled_from(["even", "separable", "rare classes"]))
+    # Every class has a row, as far as there are rows.
+    codes = rng.permutation(np.concatenate([np.arange(C), rng.integers(C, size=rows)])[:rows])
+    if spread == "separable":  # by the first input
         codes = np.minimum(np.argsort(np.argsort(case.X[:, 0])) * C // rows, C - 1)
+    elif spread == "rare classes":  # with one row each, others with many
+        C, frequent = draw(st.integers(4, 7)), draw(st.integers(1, 3))
+        codes = np.concatenate([np.arange(C), rng.integers(frequent, size=12 * C)])
+        case = _repeated(case, rng.integers(rows, size=len(codes)))
     kind = draw(st.sampled_from(["numbers", "words", "truth", "floats", "objects"]))
     labels = {
         "numbers": codes * 7 - 3,
-        "words": np.array(["a", "b", "long word", ""])[codes],
+        "words": np.array(["a", "b", "long word", "", "A", "5", "b "])[codes],
         "truth": codes > 0,
         "floats": codes * 1.0,
-        "objects": np.array(["x", "y", "z", "u"], dtype=object)[codes],
+        "objects": np.array(list("xyzuvwt"), dtype=object)[codes],
     }[kind]
     inference = draw(st.sampled_from(["polya-gamma", "laplace-mh"]))
     case.options.update(
@@ -116,6 +128,7 @@ def check_classification(case):
     if result is None:
         return
     model, p = result
+    OUTCOMES["trees"] += not model.tree_.is_stick
     plain = case.numbers()
     C = len(np.unique(case.y if case.weight is None else case.y[case.weight > 0]))
     assert p.shape == (len(plain) + len(case.X_new), C)
@@ -149,6 +162,8 @@ def check_features(case):
     if result is None:
         return
     model, rows = result
+    tree = getattr(model.estimator_, "tree_", None)
+    OUTCOMES["trees"] += tree is not None and not tree.is_stick
     names = model.get_feature_names_out()
     assert rows.shape == (len(case.X) + len(case.X_new), len(names))
     assert len(set(names)) == len(names)
