@@ -63,7 +63,7 @@ def make_case(kind, **options):
     labels = np.array(["a", "b", "c", "d", "e"])
     if kind == "binary":
         return Case(X, labels[(y > 0.3).astype(int)], weight, BankClassifier(**common))
-    common["class_weight"] = {"b": 2.0}
+    common.setdefault("class_weight", {"b": 2.0})
     places = np.digitize(y, [-0.5, 1.0]) if kind == "three classes" else rare_classes(y)
     return Case(X, labels[places], weight, BankClassifier(**common))
 

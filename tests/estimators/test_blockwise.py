@@ -18,9 +18,14 @@ from blockwise import PARTITIONS, Case, assert_same_fit, fit_in_memory, make_cas
 KINDS = ("regression", "binary", "three classes", "five classes")
 
 
+@pytest.fixture(scope="module", params=["auto", "standard"])
+def scaling(request):
+    return request.param
+
+
 @pytest.fixture(scope="module", params=KINDS)
-def fitted(request):
-    case = make_case(request.param)
+def fitted(request, scaling):
+    case = make_case(request.param, input_scaling=scaling)
     return case, deepcopy(fit_in_memory(case))
 
 
@@ -30,6 +35,20 @@ def test_blocks_of_any_size_give_the_same_bits(fitted, parts):
     model = clone(case.estimator).fit(case.blocks(PARTITIONS[parts]))
     assert_same_fit(case, reference, model, 0.0)
     assert model.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_balance_counts_in_the_scaling_of_inputs(scaling, whole):
+    options = {"class_weight": "balanced", "n_chains": 1, "n_warmup": 0}
+    case = make_case("three classes", input_scaling=scaling, **options)
+    if not whole:
+        case.weight = np.random.default_rng(8).gamma(1.0, size=len(case.X))
+    reference = deepcopy(fit_in_memory(case))
+    model = clone(case.estimator).fit(case.blocks(PARTITIONS[7]))
+    for name in ("shift", "scale"):
+        ours, theirs = (getattr(m.input_scaling_, name) for m in (reference, model))
+        np.testing.assert_array_equal(ours, theirs)
+    assert_same_fit(case, reference, model, 0.0)
 
 
 @pytest.mark.parametrize("how", ["memory", "blocks"])

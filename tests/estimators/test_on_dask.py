@@ -45,6 +45,14 @@ def test_partitions_of_any_size_give_the_same_draws(client, fitted, parts):
     assert_same_fit(case, reference, model, 1e-8)
 
 
+def test_class_weights_count_in_the_scaling_of_inputs(client):
+    options = {"input_scaling": "standard", "class_weight": "balanced"}
+    case = make_case("three classes", **options, n_chains=1, n_warmup=0)
+    reference = deepcopy(fit_in_memory(case))
+    X, y, weight = arrays(case, PARTITIONS[7])
+    assert_same_fit(case, reference, clone(case.estimator).fit(X, y, weight), 1e-8)
+
+
 def test_gradient_moves_and_large_subsets(client, monkeypatch):
     monkeypatch.setattr("banklearn.engines.dask.GATHER_BYTES", 0)
     options = {"n_chains": 1, "n_warmup": 6, "gradient_every": 3, "gradient_length": 1}

@@ -55,7 +55,8 @@ def fit_blocks(
     sample, first = np.searchsorted(rows, sample), np.searchsorted(rows, first)
     target = prepare.start_target(likelihood, y)[first]
     estimator._choose(
-        found.inputs,
+        # Balance is known only after the first pass; weights of classes take another one.
+        found.inputs if prepare.factor is None else data.moments(prepare),
         (X[sample], part_of(weight, sample)),
         (X[first], target, part_of(weight, first)),
         few,

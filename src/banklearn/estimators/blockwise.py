@@ -19,7 +19,14 @@ from banklearn.numerics.moments import Moments
 from banklearn.posterior.scaling import InputScaling, TargetScaling
 from banklearn.sources.base import Source
 from banklearn.sources.recognise import as_source
-from banklearn.sources.survey import SummariseTarget, Survey, survey, take_rows, with_weight
+from banklearn.sources.survey import (
+    SummariseTarget,
+    Survey,
+    survey,
+    take_rows,
+    weighed_moments,
+    with_weight,
+)
 
 Array = NDArray[np.float64]
 Encode = Callable[[Any], Array]
@@ -39,6 +46,10 @@ class BlockData(Protocol):
 
     def rows(self, rows: NDArray[np.intp]) -> tuple[Array, Any, Array | None]:
         """X, y and weights at sorted positions."""
+        ...
+
+    def moments(self, prepare: Preparation) -> Moments:
+        """Moments of the inputs where weights of classes count."""
         ...
 
     def engine(self, prepare: Preparation, found: Survey) -> Engine:
@@ -66,6 +77,10 @@ class Preparation:
             factor = self.factor[y.astype(np.intp)]
             weight = factor if weight is None else weight * factor
         return y, weight
+
+    def weight(self, y: Any, weight: Array | None) -> Array | None:
+        """Weights with those of the classes."""
+        return self.target(y, weight)[1]
 
     def start_target(self, likelihood: Likelihood, y: Array) -> Array:
         """As if all rows were there: rows of a sample count nothing beside the classes' mass."""
@@ -152,6 +167,10 @@ class SourceData:
     def rows(self, rows: NDArray[np.intp]) -> tuple[Array, Any, Array | None]:
         """One read, up to the last of the rows."""
         return take_rows(self.source, rows)
+
+    def moments(self, prepare: Preparation) -> Moments:
+        """One more read."""
+        return weighed_moments(self.source, prepare.weight)
 
     def engine(self, prepare: Preparation, found: Survey) -> ChunkedEngine:
         """Blocks are prepared in the thread that reads them."""

@@ -29,9 +29,11 @@ from banklearn.estimators.data import (
     refuse_unsorted_labels,
     validate_data,
 )
+from banklearn.estimators.starting import part_of
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.class_tree import grow, stick
 from banklearn.model.features import Trend
+from banklearn.numerics.moments import ROWS
 from banklearn.posterior.classify import (
     latent_samples,
     mean_probabilities,
@@ -287,7 +289,11 @@ class BankClassifier(ClassifierMixin, BankBase):
     def _weigh_classes(self, y: Any, weight: Array | None) -> Array:
         """Sample weights times class weights; "balanced" counts a row of weight w as w rows."""
         classes, codes = np.unique(y, return_inverse=True)
-        mass = np.bincount(codes, weights=weight).astype(np.float64)
+        kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
+        mass = np.zeros(len(classes))
+        for part in row_blocks(kept, ROWS):  # rounds as the same rows in blocks do
+            rows = kept[part]
+            mass += np.bincount(codes[rows], part_of(weight, rows), len(classes))
         factor = self._class_factors(classes, mass)[codes]
         with np.errstate(over="ignore"):  # infinitely many rows, which are refused
             product = factor if weight is None else np.where(weight > 0, weight * factor, 0.0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from banklearn.engines.dask import (
 from banklearn.engines.pieces import Piece
 from banklearn.estimators.blockwise import Preparation
 from banklearn.estimators.progress import Reading
+from banklearn.numerics.moments import Moments
 from banklearn.sources.base import RawBlock, SourceError
 from banklearn.sources.survey import (
     SummariseTarget,
@@ -119,6 +122,11 @@ class DaskData:
         here = [rows[cuts[i] : cuts[i + 1]] - starts[i] for i in range(len(self.blocks))]
         parts = self.client.map(_rows, self.blocks, here, pure=False)
         return join_rows([result(self.client, part, self.patience) for part in parts])
+
+    def moments(self, prepare: Preparation) -> Moments:
+        """Of every partition where it lies, then of all."""
+        parts = self.client.map(_moments, self.blocks, prepare=prepare, pure=False)
+        return reduce(add, [result(self.client, part, self.patience) for part in parts])
 
     def engine(self, prepare: Preparation, found: Survey) -> DaskEngine:
         """Prepare the rows where they lie, then cut them at whole blocks."""
@@ -225,6 +233,11 @@ def survey_partition(
 def _rows(block: RawBlock, rows: NDArray[np.intp]) -> tuple[Array, Any, Array | None]:
     kept = with_weight(block)
     return kept.X[rows], kept.y[rows], None if kept.weight is None else kept.weight[rows]
+
+
+def _moments(block: RawBlock, prepare: Preparation) -> Moments:
+    kept = with_weight(block)
+    return Moments.of(kept.X, prepare.weight(kept.y, kept.weight))
 
 
 def _prepared(block: RawBlock, prepare: Preparation) -> Piece:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,12 @@ def survey(
     if total is None:
         raise SourceError("The data hold no row with a weight above zero.")
     return total
+
+
+def weighed_moments(source: Source, weigh: Callable[[Any, Array | None], Array | None]) -> Moments:
+    """Moments of the inputs where weigh turns labels and weights into weights: one more read."""
+    blocks = (with_weight(block) for block in source.blocks())
+    return reduce(add, (Moments.of(X, weigh(y, weight)) for X, y, weight in _regular(blocks)))
 
 
 def _checked(
