@@ -77,7 +77,7 @@ def test_inputs_whose_differences_are_no_numbers(make, scaling):
     words = r"Column 0 of X holds -?1\.8e\+308 in row 0\. Numbers beyond 1e\+307 .*larger unit"
     with pytest.raises(ValueError, match=words):
         make(**SMALL, input_scaling=scaling).fit(HUGE, Y > 0)
-    one = pd.DataFrame(X, columns=["a", "b"])
+    one = pd.DataFrame(X.copy(), columns=["a", "b"])
     one.loc[7, "b"] = 1.01e307
     with pytest.raises(ValueError, match=r"Column 'b' of X holds 1\.01e.307 in row 7"):
         make(**SMALL, input_scaling=scaling).fit(one, Y > 0)
@@ -242,7 +242,8 @@ def with_first(value, values):
 )
 def test_integers_that_no_float_holds(value):
     column = with_first(value, X[:, 0])
-    for table in (column[:, None], column[:, None].tolist(), pd.DataFrame({"a": column})):
+    frame = pd.DataFrame({"a": column}, dtype=object)
+    for table in (column[:, None], column[:, None].tolist(), frame):
         with pytest.raises(ValueError, match=r"X holds an integer or a fraction beyond 1e\+307"):
             small().fit(table, Y)
     with pytest.raises(ValueError, match="y holds an integer or a fraction beyond"):

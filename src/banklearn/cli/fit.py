@@ -36,7 +36,12 @@ def fit(
     ] = "30s",
     holdout: Annotated[
         float,
-        typer.Option(min=0.0, max=0.9, help="Share of the rows kept out of the fit, for scores."),
+        typer.Option(
+            min=0.0,
+            max=0.9,
+            callback=use.share,
+            help="Share of the rows kept out of the fit, for scores.",
+        ),
     ] = 0.2,
     frequencies: Annotated[
         int, typer.Option(min=1, max=MOST_FREQUENCIES, help="Frequencies of the model.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +10,14 @@ import typer
 
 from banklearn.limits import MOST, MOST_SEED
 from banklearn.tables import ReadOptions
+
+
+def share(value: float) -> float:
+    """Bounds alone would let nan through."""
+    if math.isnan(value):
+        raise typer.BadParameter("nan is no share of the rows; give a number such as 0.2.")
+    return value
+
 
 Data = Annotated[
     Path, typer.Argument(help="The table: CSV or TSV (also compressed), Parquet or Feather.")
