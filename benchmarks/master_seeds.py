@@ -38,8 +38,8 @@ TITLES = {
 #: What the results depend on: a record of other code is not gone on with.
 SOURCES = ("model", "sampler", "likelihoods", "numerics", "engines", "gram.py", "posterior")
 HELPERS = {
-    "alone": ("trust.py", "geweke.py", "helpers.py", "labels.py"),
-    "whole": ("trust.py", "geweke.py", "helpers.py", "labels.py"),
+    "alone": ("trust.py", "geweke.py", "helpers.py", "labels.py", "trees.py"),
+    "whole": ("trust.py", "geweke.py", "helpers.py", "labels.py", "trees.py"),
     "calibration": ("trust.py", "calibration.py", "helpers.py", "labels.py"),
 }
 

@@ -22,6 +22,7 @@ from scipy.stats import gamma, ks_2samp, kstest, norm
 from banklearn.engines.memory import MemoryEngine
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.class_tree import ClassTree
 from banklearn.model.generative import draw_state, simulate_regression
 from banklearn.model.joint import State
 from banklearn.numerics.linalg import JitterCount
@@ -43,6 +44,8 @@ from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import dense_log_evidence, make_prior, plain_features
 from labels import draw_beta, draw_labels, stick
+from trees import HALVES, log_path
+from trees import draw_labels as draw_labels_of_tree
 
 N, M, TREND = 10, 3, "constant"
 PRIOR = make_prior(2, np.random.default_rng(3), lam_log_mean=-1.5, psi_shape=3.0)
@@ -60,20 +63,23 @@ class Everything:
 
 @dataclass(frozen=True)
 class Kind:
-    """A model to test: regression, or classification with C classes."""
+    """A model to test: regression, or classification with C classes on a stick or in a tree."""
 
     classes: int = 0
+    tree: ClassTree | None = None
 
     @property
     def model(self) -> Model:
-        likelihood = Logistic(self.classes) if self.classes else Gaussian(PRIOR.a0, PRIOR.b0)
-        return Model(PRIOR, likelihood, TREND)
+        if not self.classes:
+            return Model(PRIOR, Gaussian(PRIOR.a0, PRIOR.b0), TREND)
+        return Model(PRIOR, Logistic(self.tree or self.classes), TREND)
 
     def data(self, X: np.ndarray, state: State, beta: Any, rng: np.random.Generator) -> np.ndarray:
         """New targets or labels given everything else."""
         if not self.classes:
             return simulate_regression(X, state, PRIOR, TREND, rng)[0]
-        return draw_labels(beta @ plain_features(X, state.W, TREND).T, rng)
+        f = beta @ plain_features(X, state.W, TREND).T
+        return draw_labels_of_tree(self.tree, f, rng) if self.tree else draw_labels(f, rng)
 
     def draw(self, rng: np.random.Generator, X: np.ndarray | None = None) -> Everything:
         """Everything from the model."""
@@ -87,8 +93,10 @@ class Kind:
         Phi = plain_features(it.X, it.state.W, TREND)
         if it.beta is None:
             return dense_log_evidence(Phi, it.y, it.state.lam, PRIOR.a0, PRIOR.b0)
-        p = stick(it.beta @ Phi.T)
-        return float(np.log(p[it.y.astype(int), np.arange(len(it.y))]).sum())
+        f = it.beta @ Phi.T
+        seen = it.y.astype(int), np.arange(len(it.y))
+        log_p = log_path(self.tree, f)[seen] if self.tree else np.log(stick(f)[seen])
+        return float(log_p.sum())
 
 
 Value = Callable[[Everything, Kind], float]
@@ -215,8 +223,8 @@ def trend_alone(it: Everything, kind: Kind, streams: Streams, i: int) -> Everyth
 def rescale_alone(it: Everything, kind: Kind, streams: Streams, i: int) -> Everything:
     """The weights of a classifier together with lam."""
     rng = np.random.default_rng([streams.seed, streams.chain, i])
-    engine, likelihood = MemoryEngine(it.X, it.y), Logistic(kind.classes)
-    state, beta = rescale.update(it.state, it.beta, engine, likelihood, TREND, PRIOR, rng)
+    engine, model = MemoryEngine(it.X, it.y), kind.model
+    state, beta = rescale.update(it.state, it.beta, engine, model.likelihood, TREND, PRIOR, rng)
     return replace(it, state=state, beta=beta)
 
 
@@ -230,8 +238,9 @@ ALL_MOVES = Tuning(
     Moves(jump=0.5, rho_min=0.2, switch=0.5), lam_step=0.8, gradient_every=2, interweave_every=2
 )
 
-TWO, THREE, REGRESSION = Kind(2), Kind(3), Kind()
-#: (kind, update, how often it is applied to each draw)
+TWO, THREE, FIVE, REGRESSION = Kind(2), Kind(3), Kind(5, HALVES), Kind()
+#: (kind, update, how often it is applied to each draw); a place gives random numbers, so that new
+#: ones go to the end.
 ALONE: dict[str, tuple[Kind, Update, int]] = {
     "assignments": (REGRESSION, of_state(assignments), 2),
     "components": (REGRESSION, of_state(components), 1),
@@ -280,6 +289,20 @@ ALONE: dict[str, tuple[Kind, Update, int]] = {
     ),
     "two classes: rescaling": (TWO, rescale_alone, 5),
     "three classes: rescaling": (THREE, rescale_alone, 5),
+    "five classes: weights": (FIVE, by_step(STILL, *REST, "proposals"), 1),
+    "five classes: jumps": (FIVE, by_step(JUMPS, *REST), 1),
+    "five classes: interweaving": (FIVE, by_step(WOVEN, *REST, "proposals"), 1),
+    "five classes: gradient": (
+        FIVE,
+        by_step(replace(STILL, gradient_every=1), *REST, "proposals"),
+        1,
+    ),
+    "five classes: rescaling": (FIVE, rescale_alone, 5),
+    "joint move, five classes: frequencies": (
+        FIVE,
+        by_step(STILL, *REST, "lam given weights", "trend", kernel=joint_move),
+        1,
+    ),
 }
 WHOLE: dict[str, tuple[Kind, Update]] = {
     "regression": (REGRESSION, by_step(ALL_MOVES)),
@@ -288,6 +311,8 @@ WHOLE: dict[str, tuple[Kind, Update]] = {
     "three classes": (THREE, by_step(ALL_MOVES)),
     "joint move, two classes": (TWO, by_step(ALL_MOVES, kernel=joint_move)),
     "joint move, three classes": (THREE, by_step(ALL_MOVES, kernel=joint_move)),
+    "five classes": (FIVE, by_step(ALL_MOVES)),
+    "joint move, five classes": (FIVE, by_step(ALL_MOVES, kernel=joint_move)),
 }
 
 
