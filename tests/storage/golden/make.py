@@ -1,10 +1,12 @@
-"""Writes the files of this folder; run once, when version 1 of the format was settled.
+"""Writes files of this folder: python tests/storage/golden/make.py NAME...
 
-They must stay readable for ever, so this script is kept as a record and not run again. stick-1.bank
-is of the last banklearn that put all classes on a stick; a later one would write another file.
+They must stay readable for ever, so the script is a record of how they came about: a file that is
+there is not written again. stick-1.bank is of the last banklearn that put all classes on a stick;
+the same fit now gives tree-1.bank.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ FOLDER = Path(__file__).parent
 ROWS = np.linspace(-1.5, 1.5, 12).reshape(4, 3)
 
 
-def main() -> None:
+def main(names: list[str]) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
     y = 10.0 + np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(60)
@@ -23,18 +25,25 @@ def main() -> None:
     five = np.digitize(y.argsort().argsort(), [1, 2, 30, 59])  # three classes with one row each
     small = {"n_warmup": 6, "n_draws": 2, "thin": 1, "random_state": 3}
     models = {
-        "regressor": BankRegressor(4, input_scaling="arcsinh", trend="linear", **small).fit(X, y),
-        "classifier": BankClassifier(4, **small).fit(X, label),
-        "laplace": BankClassifier(4, inference="laplace-mh", **small).fit(X, y > 11),
-        "stick": BankClassifier(4, **small).fit(X, five),
+        "regressor": (BankRegressor(4, input_scaling="arcsinh", trend="linear", **small), y),
+        "classifier": (BankClassifier(4, **small), label),
+        "laplace": (BankClassifier(4, inference="laplace-mh", **small), y > 11),
+        "stick": (BankClassifier(4, **small), five),
+        "tree": (BankClassifier(4, **small), five),
     }
-    expected = {}
-    for name, model in models.items():
-        model.save(FOLDER / f"{name}-1.bank")
+    answers = FOLDER / "expected-1.json"
+    expected = json.loads(answers.read_text(encoding="utf-8"))
+    for name in names:
+        path = FOLDER / f"{name}-1.bank"
+        if path.exists():
+            raise FileExistsError(f"{path} is there already; files of this folder never change.")
+        estimator, target = models[name]
+        model = estimator.fit(X, target)
+        model.save(path)
         answer = model.predict_proba if hasattr(model, "classes_") else model.predict_interval
         expected[name] = np.asarray(answer(ROWS)).tolist()
-    (FOLDER / "expected-1.json").write_text(json.dumps(expected, indent=1), encoding="utf-8")
+    answers.write_text(json.dumps(expected, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
