@@ -54,7 +54,10 @@ VALUES = np.array(
 
 
 def make_models(folder: Path) -> list[bytes]:
-    """Small good files: three kinds of estimators, both samplers, names and labels of all sorts."""
+    """Small good files: regression, two, three and four classes, both samplers, a stick and a tree.
+
+    Names and labels are of all sorts.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 3))
     X[:, 1] = 2.0

@@ -1,6 +1,7 @@
 """The planted errors still fit the code, and the machinery notices one of them."""
 
 import json
+import tomllib
 
 import numpy as np
 import pytest
@@ -33,14 +34,17 @@ def test_a_planted_error_is_caught_and_its_absence_is_not(scripts, tmp_path, cap
     assert result.caught_by == ""
 
 
-def test_mutation_knows_the_tests_of_every_module(scripts, repository):
+def test_mutation_knows_the_tests_of_every_module(scripts, repository, monkeypatch):
     mutation = scripts("mutation")
-    for layer in mutation.LAYERS:
-        for path in (repository / "src" / "banklearn" / layer).glob("*.py"):
-            if path.name not in ("__init__.py", "equations.py"):
-                assert f"{layer}/{path.name}" in mutation.TESTS
+    assert mutation.modules("") == sorted(mutation.TESTS)
+    for file in mutation.LEFT_OUT:
+        assert (mutation.PACKAGE / file).exists()
+        assert file not in mutation.TESTS
     for tests in mutation.TESTS.values():
         assert all((repository / test.partition("::")[0]).exists() for test in tests)
+    monkeypatch.setattr(mutation, "LEFT_OUT", ("model/__init__.py", "sampler/__init__.py"))
+    with pytest.raises(ValueError, match=r"No tests are named for model/equations\.py"):
+        mutation.modules("")
 
 
 def test_the_table_of_master_seeds_marks_a_failure(scripts):
@@ -52,8 +56,11 @@ def test_the_table_of_master_seeds_marks_a_failure(scripts):
 
 
 def test_changes_judged_to_change_nothing_are_of_lines_that_exist(scripts, repository):
-    judged = scripts("mutation").judged()
+    mutation = scripts("mutation")
+    judged = mutation.judged()
     assert judged
+    entries = tomllib.loads(mutation.EQUIVALENT.read_text(encoding="utf-8"))["change"]
+    assert len(entries) == len(judged), "a change is judged twice"
     for (file, old, new), reason in judged.items():
         source = (repository / "src" / "banklearn" / file).read_text(encoding="utf-8")
         assert old.split(" ( ")[0] in source, old

@@ -8,11 +8,27 @@ from trust import LIMIT
 
 
 @pytest.mark.parametrize("name", calibration.SETTINGS)
-def test_ranks_are_those_of_the_draws(name, master_seed):
-    ranks = np.array([calibration.one_data_set(name, master_seed, i) for i in range(2)])
-    assert ranks.shape == (2, len(calibration.names(calibration.SETTINGS[name])))
-    assert ((ranks >= 0) & (ranks <= calibration.DRAWS)).all()
-    assert not np.array_equal(ranks[0], ranks[1])
+def test_ranks_are_those_of_the_draws(name, master_seed, monkeypatch):
+    seen, describe = [], calibration.describe
+
+    def listen(*rest):
+        seen.append(describe(*rest))
+        return seen[-1]
+
+    monkeypatch.setattr(calibration, "describe", listen)
+    quantities = calibration.names(calibration.SETTINGS[name])
+    both = []
+    for index in range(2):
+        seen.clear()
+        both.append(calibration.one_data_set(name, master_seed, index))
+        true, *draws = seen
+        assert len(draws) == calibration.DRAWS
+        for i, (quantity, rank) in enumerate(zip(quantities, both[-1], strict=True)):
+            below = sum(draw[i] < true[i] for draw in draws)
+            ties = sum(draw[i] == true[i] for draw in draws)
+            assert below <= rank <= below + ties
+            assert not ties or quantity == "components"
+    assert both[0] != both[1]
 
 
 def test_uniform_ranks_pass_and_others_do_not():
