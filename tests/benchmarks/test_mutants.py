@@ -192,3 +192,16 @@ def test_a_campaign_says_what_is_missing(scripts, tmp_path):
     out = tmp_path / "campaign.md"
     assert campaign.main(["--examples", "500", "--seconds", "1e-9", "--out", str(out)]) == 1
     assert "| BankFeatures | 0 | 500 |  |  | 0 | 0 |" in out.read_text()
+
+
+def test_the_table_of_planted_errors_is_of_today_s_errors_and_tests(scripts, repository):
+    errors = scripts("planted").MUTANTS
+    text = (repository / "benchmarks" / "results" / "mutants.md").read_text(encoding="utf-8")
+    rows = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in text.splitlines()]
+    told = [(name, file.strip("`")) for name, file, _ in rows[2:]]
+    assert told == [(error.name, error.file) for error in errors], "run `make mutants` again"
+    for name, _, test in rows[2:]:
+        assert test != "**none**", name
+        path, _, function = test.strip("`").partition("::")
+        source = (repository / "tests" / path).read_text(encoding="utf-8")
+        assert f"def {function.partition('[')[0]}(" in source, name
