@@ -137,6 +137,63 @@ def test_onnx_predicts_the_same(name):
     np.testing.assert_allclose(out, expected(model, X), rtol=1e-9, atol=1e-12)
 
 
+def served_from(model, folder):
+    """The NumPy module of a model."""
+    path, _ = write_numpy_module(model, folder / "served.py")
+    spec = importlib.util.spec_from_file_location("served", path)
+    served = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(served)
+    return served
+
+
+def assert_the_same_far_out(model, X, predict):
+    # Without a trend, and inputs not bent, a phase of 1e15 has lost its digits: any value will do.
+    told_apart = model.input_scaling_.kind == "arcsinh" or model.trend_ == "linear"
+    for size in (1e3, 1e6, 1e9, 1e12, 1e20, 1e99, 1e155, 1e250, 1.7e308):
+        far = np.asarray(X, dtype=np.float64)[:8] / np.abs(X[:8]).max() * size
+        out, wanted = predict(far), expected(model, far)
+        assert np.isfinite(out).all()
+        if told_apart or size <= 1e12:
+            np.testing.assert_allclose(out, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+        elif not hasattr(model, "classes_"):
+            assert np.abs(out).max() < 10.0 * np.abs(expected(model, X)).max()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_exports_in_numpy_keep_rows_of_any_size(name, tmp_path):
+    model, X = MODELS[name]()
+    served = served_from(model, tmp_path)
+    assert_the_same_far_out(model, X, getattr(served, "predict_proba", served.predict))
+    assert_the_same_far_out(model, X, point_model(model))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_onnx_keeps_rows_of_any_size(name):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    model, X = MODELS[name]()
+    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
+    assert_the_same_far_out(model, X, lambda far: session.run(None, {"X": far})[0])
+
+
+def test_exports_keep_targets_of_any_size(tmp_path):
+    X = np.linspace(-1, 1, 40)[:, None] * [1.0, -1.0]
+    y = 9e306 * np.tanh(X[:, 0])
+    model = small(trend="linear", input_scaling="standard").fit(X, y)
+    far = np.concatenate([X, 1e300 * X, [[1.7e308, 1.7e308]]])
+    wanted = model.predict(far)
+    served = served_from(model, tmp_path)
+    outs = [point_model(model)(far), served.predict(far)]
+    if importlib.util.find_spec("onnxruntime"):
+        import onnxruntime
+
+        session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+        outs += session.run(None, {"X": far})
+    for out in outs:
+        np.testing.assert_allclose(out[:-1], wanted[:-1], rtol=1e-9, atol=1e297)
+        assert np.isfinite(out).all()
+
+
 def rows(model, n=40):
     rng = np.random.default_rng(7)
     X = np.zeros((n, len(model.input_scaling_.used)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from banklearn._version import __version__
 from banklearn.bridges.point import point_model
+from banklearn.posterior.scaling import FAR
 
 _HEAD = '''"""{what}, written by banklearn {version}.
 
@@ -23,6 +24,7 @@ import numpy as np
 
 with np.load(Path(__file__).with_name("{arrays}"), allow_pickle=False) as _file:
     _A = {{name: _file[name] for name in _file.files}}
+_LARGEST = np.finfo(np.float64).max
 '''
 
 _SCALED = '''
@@ -30,10 +32,18 @@ _SCALED = '''
 def _scores(u, knots, heights):
     """Piecewise linear maps, one per column, that go on beyond the outer knots."""
     inside = [np.interp(a, k, h) for a, k, h in zip(u.T, knots.T, heights.T)]
-    width = knots[-1] - knots[0]
-    slope = (heights[-1] - heights[0]) / np.where(width > 0, width, 1.0)
-    beyond = np.minimum(u - knots[0], 0) + np.maximum(u - knots[-1], 0)
-    return np.stack(inside, axis=1) + slope * beyond
+    u, low, high = 0.5 * u, 0.5 * knots[0], 0.5 * knots[-1]  # differences of halves are numbers
+    beyond = np.minimum(u - low, 0) + np.maximum(u - high, 0)
+    beyond /= np.where(high > low, high - low, 1.0)
+    return np.stack(inside, axis=1) + (heights[-1] - heights[0]) * beyond
+
+
+def _scaled(v):
+    """Inputs in units of the model; rows further out than these have numbers are cut."""
+    if _A["kind"] in ("arcsinh", "quantile"):
+        v = np.clip((v - _A["centre"]) / _A["spread"], -_LARGEST, _LARGEST)
+        v = np.arcsinh(v) if _A["kind"] == "arcsinh" else _scores(v, _A["knots"], _A["heights"])
+    return np.clip((v - _A["shift"]) / _A["scale"], -_A["far"], _A["far"])
 
 
 def _each_draw(X):
@@ -41,12 +51,8 @@ def _each_draw(X):
     v = np.asarray(X, dtype=np.float64)
     if v.ndim != 2 or v.shape[1] != len(_A["used"]):
         raise ValueError(f"X must have shape (n, {{len(_A['used'])}}), not {{v.shape}}.")
-    v = v[:, _A["used"]]
-    if _A["kind"] == "arcsinh":
-        v = np.arcsinh((v - _A["centre"]) / _A["spread"])
-    elif _A["kind"] == "quantile":
-        v = _scores((v - _A["centre"]) / _A["spread"], _A["knots"], _A["heights"])
-    v = (v - _A["shift"]) / _A["scale"]
+    with np.errstate(over="ignore"):
+        v = _scaled(v[:, _A["used"]])
     for W, offset, linear, cosine, sine in zip(
         *(_A[name] for name in ("W", "offset", "linear", "cosine", "sine"))
     ):
@@ -58,7 +64,9 @@ _REGRESSION = '''
 
 def predict(X):
     """The predicted mean of each row, (n,)."""
-    return sum(f[:, 0] for f in _each_draw(X)) / len(_A["W"])
+    mean = sum(f[:, 0] for f in _each_draw(X)) / len(_A["W"])
+    with np.errstate(over="ignore"):
+        return np.clip(_A["target_shift"] + _A["target_scale"] * mean, -_LARGEST, _LARGEST)
 '''
 
 _CLASSIFICATION = '''
@@ -76,8 +84,9 @@ def predict_proba(X):
         f = f.reshape(len(f), -1, len(_A["tree"]))
         p = np.ones((*f.shape[:2], len(classes)))
         for t, (first, middle, _) in enumerate(_A["tree"]):
-            p[:, :, middle] = p[:, :, first] / (1 + np.exp(f[:, :, t]))
-            p[:, :, first] /= 1 + np.exp(-f[:, :, t])
+            with np.errstate(over="ignore"):  # infinite odds
+                p[:, :, middle] = p[:, :, first] / (1 + np.exp(f[:, :, t]))
+                p[:, :, first] /= 1 + np.exp(-f[:, :, t])
         total = total + p.mean(axis=1)[:, _A["order"]]
     return total / len(_A["W"])
 
@@ -109,6 +118,9 @@ def write_numpy_module(
     names = [str(name) for name in getattr(estimator, "feature_names_in_", [])]
     arrays = {name: getattr(point, name) for name in _WEIGHTS}
     arrays |= {name: getattr(point.scaling, name) for name in _SCALING}
+    arrays["far"] = FAR
+    if point.target is not None:
+        arrays |= {"target_shift": point.target.shift, "target_scale": point.target.scale}
     if point.scaling.scores is not None:
         arrays |= point.scaling.scores._asdict()
     if point.tree is not None:

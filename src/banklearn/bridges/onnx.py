@@ -8,9 +8,13 @@ import numpy as np
 
 from banklearn.bridges.point import Array, PointModel, point_model
 from banklearn.model.class_tree import ClassTree
+from banklearn.posterior.scaling import FAR
 
 #: Operators of this version are known to every runtime of recent years.
 OPSET = 17
+#: Squares of numbers up to this size are numbers.
+HUGE = 1e150
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 class Graph:
@@ -56,12 +60,11 @@ def to_onnx(estimator: Any, max_draws: int | None = None) -> Any:
     g = Graph()
     f = _latent(g, point)
     if point.tree is None:
-        g(
-            "Squeeze",
-            g("ReduceMean", f, axes=[0], keepdims=0),
-            g.constant([1], np.int64),
-            output="y",
-        )
+        mean = g("ReduceMean", f, axes=[0], keepdims=0)
+        if point.target is not None:
+            mean = g("Mul", mean, g.constant(point.target.scale))
+            mean = _cut(g, g("Add", mean, g.constant(point.target.shift)), _LARGEST)
+        g("Squeeze", mean, g.constant([1], np.int64), output="y")
         out = helper.make_tensor_value_info("y", TensorProto.DOUBLE, ["n"])
     else:
         _probabilities(g, f, point, point.tree)
@@ -83,32 +86,47 @@ def _latent(g: Graph, point: PointModel) -> str:
     """f of every draw, (S, n, q)."""
     scaling = point.scaling
     v = g("Gather", "X", g.constant(np.flatnonzero(scaling.used), np.int64), axis=1)
-    z = v
     if not scaling.linear:
-        z = g("Div", g("Sub", v, g.constant(scaling.centre)), g.constant(scaling.spread))
-    if scaling.kind == "arcsinh":
-        # Runtimes have Asinh in single precision only: sign(z) log(|z| + sqrt(z^2 + 1)).
-        size = g("Abs", z)
-        root = g("Sqrt", g("Add", g("Mul", z, z), g.constant(1.0)))
-        v = g("Mul", g("Sign", z), g("Log", g("Add", size, root)))
-    if scaling.scores is not None:
-        v = _scores(g, z, *scaling.scores)
+        v = g("Div", g("Sub", v, g.constant(scaling.centre)), g.constant(scaling.spread))
+        v = _cut(g, v, _LARGEST)
+        v = _arcsinh(g, v) if scaling.scores is None else _scores(g, v, *scaling.scores)
     v = g("Div", g("Sub", v, g.constant(scaling.shift)), g.constant(scaling.scale))
+    v = _cut(g, v, FAR)
     v = g("Unsqueeze", v, g.constant([0], np.int64))
     angle = g("MatMul", v, g.constant(point.W.transpose(0, 2, 1)))
     f = g("Add", g("MatMul", v, g.constant(point.linear)), g.constant(point.offset[:, None, :]))
-    # The same holds for Cos: cos(a) = sin(a + pi/2).
-    cos = g("Sin", g("Add", angle, g.constant(np.pi / 2)))
+    # Cos too is in single precision: cos(a) = 1 - 2 sin(a/2)^2, as half of any number is exact.
+    half = g("Sin", g("Mul", angle, g.constant(0.5)))
+    cos = g("Sub", g.constant(1.0), g("Mul", g("Mul", half, half), g.constant(2.0)))
     f = g("Add", f, g("MatMul", cos, g.constant(point.cosine)))
     return g("Add", f, g("MatMul", g("Sin", angle), g.constant(point.sine)))
+
+
+def _cut(g: Graph, x: str, size: float) -> str:
+    """Numbers further from zero than size are taken to be that far."""
+    return g("Min", g("Max", x, g.constant(-size)), g.constant(size))
+
+
+def _arcsinh(g: Graph, z: str) -> str:
+    """sign(z) log(|z| + sqrt(z^2 + 1)): runtimes have Asinh in single precision only.
+
+    Beyond HUGE, whose square is still a number, the logarithm is that at HUGE plus log(|z| / HUGE).
+    """
+    size = g("Abs", z)
+    inside = g("Min", size, g.constant(HUGE))
+    root = g("Sqrt", g("Add", g("Mul", inside, inside), g.constant(1.0)))
+    beyond = g("Max", g("Div", size, g.constant(HUGE)), g.constant(1.0))
+    value = g("Add", g("Log", g("Add", inside, root)), g("Log", beyond))
+    return g("Mul", g("Sign", z), value)
 
 
 def _scores(g: Graph, u: str, knots: Array, heights: Array) -> str:
     """Piecewise linear maps (n, d): each gap adds its rise times the share of it that lies below.
 
     All terms are at least zero and at most the rise, so nothing cancels; beyond the outer knots a
-    map goes on with its mean slope.
+    map goes on with its mean slope. Halves of all values: differences of extreme ones overflow.
     """
+    u, knots = g("Mul", u, g.constant(0.5)), 0.5 * knots
     gap, rise = np.diff(knots, axis=0), np.diff(heights, axis=0)
     gap, rise = np.where(gap > 0, gap, 1.0), np.where(gap > 0, rise, 0.0)
     each = g("Unsqueeze", u, g.constant([2], np.int64))
@@ -119,8 +137,8 @@ def _scores(g: Graph, u: str, knots: Array, heights: Array) -> str:
     below = g("Min", g("Sub", u, g.constant(knots[0])), g.constant(0.0))
     above = g("Max", g("Sub", u, g.constant(knots[-1])), g.constant(0.0))
     width = knots[-1] - knots[0]
-    slope = (heights[-1] - heights[0]) / np.where(width > 0, width, 1.0)
-    beyond = g("Mul", g("Add", below, above), g.constant(slope))
+    beyond = g("Div", g("Add", below, above), g.constant(np.where(width > 0, width, 1.0)))
+    beyond = g("Mul", beyond, g.constant(heights[-1] - heights[0]))
     return g("Add", g("Add", inside, g.constant(heights[0])), beyond)
 
 

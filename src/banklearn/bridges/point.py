@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from banklearn.model.class_tree import ClassTree, class_probabilities
 from banklearn.model.features import trend_columns
-from banklearn.posterior.scaling import InputScaling
+from banklearn.posterior.scaling import InputScaling, TargetScaling
 
 Array = NDArray[np.float64]
 
@@ -25,12 +25,14 @@ class PointModel:
         f_s = offset_s + v linear_s + cos(v W_s') cosine_s + sin(v W_s') sine_s
 
     with W (S, M, d), offset (S, q), linear (S, d, q), cosine and sine (S, M, q). A regression has
-    q = 1 and predicts the mean over s. A classification has q = R T: R samples of the weights
-    with T latent functions each, one for each node of the tree of classes, whose class
-    probabilities are averaged over s and R; order is the position of each class in the tree.
+    q = 1, and the mean over s goes back to the user's units: target.value(mean). A classification
+    has q = R T: R samples of the weights with T latent functions each, one for each node of the
+    tree of classes, whose class probabilities are averaged over s and R; order is the position of
+    each class in the tree.
     """
 
     scaling: InputScaling
+    target: TargetScaling | None
     W: Array
     offset: Array
     linear: Array
@@ -49,7 +51,8 @@ class PointModel:
             f = self.offset[s] + v @ self.linear[s]
             f = f + np.cos(angle) @ self.cosine[s] + np.sin(angle) @ self.sine[s]
             total = total + (f[:, 0] if self.tree is None else self._probabilities(f, self.tree))
-        return np.asarray(total / len(self.W))
+        mean = np.asarray(total / len(self.W))
+        return mean if self.target is None else self.target.value(mean)
 
     def _probabilities(self, f: Array, tree: ClassTree) -> Array:
         """Mean class probabilities (n, C) of the samples in f (n, R T)."""
@@ -82,12 +85,9 @@ def point_model(estimator: Any, max_draws: int | None = None) -> PointModel:
         linear = weights[:, 1:head] / np.sqrt(d)
     cosine = weights[:, head::2] / np.sqrt(M)
     sine = weights[:, head + 1 :: 2] / np.sqrt(M)
-    if not classifier:
-        target = estimator.target_scaling_
-        offset = target.shift + target.scale * offset
-        linear, cosine, sine = (target.scale * a for a in (linear, cosine, sine))
     return PointModel(
         scaling=estimator.input_scaling_,
+        target=None if classifier else estimator.target_scaling_,
         W=W,
         offset=offset,
         linear=linear,
