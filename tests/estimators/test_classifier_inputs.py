@@ -263,6 +263,18 @@ def test_class_weights_of_text_labels():
     np.testing.assert_array_equal(named.predict_proba(X), by_row.predict_proba(X))
 
 
+@pytest.mark.parametrize("how", ["memory", "blocks"])
+def test_class_weights_of_labels_that_no_row_has(how):
+    words = np.array(["no", "yes"])[Y]
+    rows = (X, words) if how == "memory" else ([(X, words)],)
+    with pytest.raises(ValueError, match=r"'yess', a label that no row has, and none for .* 'yes'"):
+        small(class_weight={"no": 2.0, "yess": 3.0}).fit(*rows)
+    # As in scikit-learn: a part of the rows may lack a class.
+    more = small(class_weight={"no": 2.0, "yes": 3.0, "perhaps": 9.0}).fit(*rows)
+    same = small(class_weight={"no": 2.0, "yes": 3.0}).fit(*rows)
+    np.testing.assert_array_equal(more.predict_proba(X), same.predict_proba(X))
+
+
 def test_balanced_classes_have_equal_weight_and_count_repetitions():
     y = np.where(np.arange(60) < 50, 0, 1)
     balanced = small(class_weight="balanced").fit(X, y)

@@ -4,6 +4,7 @@ import _thread
 import pickle
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
 from banklearn import BankClassifier
+from banklearn.estimators.classifier import INTERVAL_BYTES
 from banklearn.model.class_tree import stick
 from helpers import close
 from trees import HALVES, ONE_ALONE, rare_classes
@@ -216,3 +218,20 @@ def test_an_interruption_keeps_the_draws_so_far(inference, monkeypatch):
         model.fit(X, TWO)
     thread.join()
     assert np.all(np.isfinite(model.predict_proba(NEW)))
+
+
+def test_intervals_of_many_draws_and_classes_take_little_memory():
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((160, 2)), np.arange(160) % 8
+    model = BankClassifier(4, n_warmup=0, n_draws=4, thin=1, n_chains=1, random_state=0).fit(X, y)
+    model.draws_ = 50 * model.draws_
+    rows = np.tile(X, (4, 1))[:512]
+    tracemalloc.start()
+    lower, upper = model.predict_proba_interval(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    samples = sum(2 * draw.root.shape[2] for draw in model.draws_)
+    assert 8 * samples * len(model.classes_) * len(rows) > 3 * INTERVAL_BYTES
+    assert peak < 2.5 * INTERVAL_BYTES
+    alone = model.predict_proba_interval(rows[[0, 200, 511]])
+    np.testing.assert_allclose(np.stack([lower, upper])[:, [0, 200, 511]], alone, rtol=1e-9)

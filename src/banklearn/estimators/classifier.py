@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
 
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
@@ -21,6 +20,7 @@ from banklearn.estimators.blockwise import (
     block_data,
     summarise_labels,
 )
+from banklearn.estimators.class_weights import class_factors, weigh_classes
 from banklearn.estimators.data import (
     check_weight,
     refuse_continuous,
@@ -29,11 +29,9 @@ from banklearn.estimators.data import (
     refuse_unsorted_labels,
     validate_data,
 )
-from banklearn.estimators.starting import part_of
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.class_tree import grow, stick
 from banklearn.model.features import Trend
-from banklearn.numerics.moments import ROWS
 from banklearn.posterior.classify import (
     latent_samples,
     mean_probabilities,
@@ -45,6 +43,9 @@ from banklearn.sampler import joint_move
 from banklearn.sampler import sweep as collapsed
 
 Array = NDArray[np.float64]
+
+#: Bytes of sampled probabilities that an interval is taken from at once; twice that is in use.
+INTERVAL_BYTES = 32 << 20
 
 
 class BankClassifier(ClassifierMixin, BankBase):
@@ -184,7 +185,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         refuse_continuous(y)
         weight = check_weight(sample_weight, X)
         if self.class_weight is not None:
-            weight = self._weigh_classes(y, weight)
+            weight = weigh_classes(self.class_weight, y, weight)
         if weight is not None and not weight.all():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         classes, codes = np.unique(y, return_inverse=True)
@@ -232,7 +233,9 @@ class BankClassifier(ClassifierMixin, BankBase):
             )
         found = first_pass(self, data, summarise_labels)
         classes, mass = found.target.labels, found.target.mass
-        factor = None if self.class_weight is None else self._class_factors(classes, mass)
+        factor = (
+            None if self.class_weight is None else class_factors(self.class_weight, classes, mass)
+        )
         if factor is not None and not factor.all():
             raise ValueError(
                 "A class weight of zero is for arrays in memory; leave the rows of that class out."
@@ -265,45 +268,6 @@ class BankClassifier(ClassifierMixin, BankBase):
         self.stick_ = np.array([1, 0]) if two else np.argsort(-share, kind="stable")
         self.tree_ = self._resumption.tree(len(classes)) or grow(mass[self.stick_])
 
-    def _class_factors(self, classes: NDArray[Any], mass: Array) -> Array:
-        """The weight of each class; "balanced" counts a row of weight w as w rows."""
-        by_class = self.class_weight
-        if isinstance(by_class, str) and by_class == "balanced":
-            share = mass * (np.count_nonzero(mass) / mass.sum())
-            return np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
-        try:
-            factor = np.asarray(compute_sample_weight(by_class, classes), dtype=np.float64)
-        except OverflowError:
-            factor = np.array([np.inf])
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                "class_weight must be None, 'balanced' or a dictionary with a number for each "
-                f"class, but is {by_class!r}: {error}"
-            ) from error
-        if not (np.isfinite(factor).all() and (factor >= 0).all()):
-            raise ValueError(
-                f"class_weight must hold finite weights of at least zero, but is {by_class!r}."
-            )
-        return factor
-
-    def _weigh_classes(self, y: Any, weight: Array | None) -> Array:
-        """Sample weights times class weights; "balanced" counts a row of weight w as w rows."""
-        classes, codes = np.unique(y, return_inverse=True)
-        kept = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-        mass = np.zeros(len(classes))
-        for part in row_blocks(kept, ROWS):  # rounds as the same rows in blocks do
-            rows = kept[part]
-            mass += np.bincount(codes[rows], part_of(weight, rows), len(classes))
-        factor = self._class_factors(classes, mass)[codes]
-        with np.errstate(over="ignore"):  # infinitely many rows, which are refused
-            product = factor if weight is None else np.where(weight > 0, weight * factor, 0.0)
-        if not product.any():
-            raise ValueError(
-                "class_weight and sample_weight leave no row with a weight above zero."
-            )
-        refuse_too_many_rows("class_weight times sample_weight", product)
-        return product
-
     def predict_proba(self, X: Any) -> Array:
         """Posterior mean of the class probabilities, (n, C)."""
         rows = self._rows(X)
@@ -334,11 +298,14 @@ class BankClassifier(ClassifierMixin, BankBase):
         tail = 0.5 * (1.0 - coverage)
         rows = self._rows(X)
         bounds = np.empty((2, len(rows), len(self.classes_)))
-        for part in row_blocks(rows, 512):
-            samples = np.concatenate(
-                list(probability_samples(self.draws_, rows[part], self.trend_, self.tree_))
+        samples = sum(2 * max(draw.root.shape[2], 1) for draw in self.draws_)
+        at_once = INTERVAL_BYTES // (8 * samples * len(self.classes_))
+        for part in row_blocks(rows, min(max(at_once, 1), 512)):
+            found = probability_samples(self.draws_, rows[part], self.trend_, self.tree_)
+            ends = np.quantile(
+                np.concatenate(list(found)), [tail, 1.0 - tail], axis=0, overwrite_input=True
             )
-            for i, q in enumerate(np.quantile(samples, [tail, 1.0 - tail], axis=0)):
+            for i, q in enumerate(ends):
                 bounds[i, part] = self._in_class_order(q)
         return bounds[0], bounds[1]
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
+from banklearn.estimators.class_weights import weigh_classes
 from banklearn.estimators.classifier import BankClassifier
 from banklearn.estimators.data import check_weight, numeric_target, validate_data
 from banklearn.estimators.regressor import BankRegressor
@@ -101,7 +102,7 @@ def _training_rows(
                 "the rows on which the estimator was fitted."
             )
         if estimator.class_weight is not None:
-            weight = estimator._weigh_classes(y, weight)
+            weight = weigh_classes(estimator.class_weight, y, weight)
         target = np.argsort(estimator.stick_)[known].astype(np.float64)
     else:
         scaling = estimator.target_scaling_
