@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare, gamma
+from scipy.stats import beta, chisquare, gamma, kstest
 
-from banklearn.model.dirichlet_process import draw_crp, log_crp, log_gamma_prior
+from banklearn.model.dirichlet_process import draw_crp, draw_shares, log_crp, log_gamma_prior
 from helpers import FALSE_ALARM, close
 
 
@@ -72,3 +72,11 @@ def test_draws_follow_the_law(alpha):
 def test_gamma_prior_is_that_of_scipy():
     for shape, rate, x in [(1.0, 1.0, 0.5), (2.5, 0.3, 4.0), (0.4, 7.0, 1e-3)]:
         close(log_gamma_prior(x, shape, rate), gamma.logpdf(x, shape, scale=1 / rate), 1e-12)
+
+
+def test_shares_are_a_draw_from_dirichlet_s_law():
+    m, alpha, rng = np.array([3.0, 1.0, 6.0]), 0.7, np.random.default_rng(0)
+    drawn = np.stack([draw_shares(m, alpha, rng) for _ in range(2000)])
+    close(drawn.sum(axis=1), np.ones(2000), 1e-12)
+    for share, a in zip(drawn.T, (*m, alpha), strict=True):
+        assert kstest(share, beta(a, m.sum() + alpha - a).cdf).pvalue > FALSE_ALARM
