@@ -116,25 +116,27 @@ def test_a_name_that_cannot_be_imported_is_refused(tmp_path):
         write_numpy_module(one_input().model, tmp_path / "my model.py")
 
 
-def test_onnx_keeps_every_draw_unless_told_otherwise():
+def in_onnx(model, **options):
+    """A model as ONNX Runtime computes it: a function of rows."""
+    pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    session = runtime.InferenceSession(to_onnx(model, **options).SerializeToString())
+    return lambda X: session.run(None, {"X": np.asarray(X, dtype=np.float64)})[0]
+
+
+def test_onnx_keeps_every_draw_unless_told_otherwise():
     X = np.linspace(0, 1, 40)[:, None]
     model = small(n_warmup=4, n_draws=20, thin=1, n_chains=1).fit(X, np.sin(7 * X[:, 0]))
     assert len(model.draws_) == 20
-    for most, same in ((None, True), (16, False)):
-        graph = to_onnx(model) if most is None else to_onnx(model, max_draws=most)
-        (out,) = runtime.InferenceSession(graph.SerializeToString()).run(None, {"X": X})
+    for options, same in (({}, True), ({"max_draws": 16}, False)):
+        out = in_onnx(model, **options)(X)
         assert np.allclose(out, model.predict(X), rtol=1e-9, atol=1e-12) == same
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_onnx_predicts_the_same(name):
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     model, X = MODELS[name]()
-    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
-    (out,) = session.run(None, {"X": np.asarray(X, dtype=np.float64)})
-    np.testing.assert_allclose(out, expected(model, X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(in_onnx(model)(X), expected(model, X), rtol=1e-9, atol=1e-12)
 
 
 def served_from(model, folder):
@@ -169,11 +171,8 @@ def test_exports_in_numpy_keep_rows_of_any_size(name, tmp_path):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_onnx_keeps_rows_of_any_size(name):
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     model, X = MODELS[name]()
-    session = runtime.InferenceSession(to_onnx(model).SerializeToString())
-    assert_the_same_far_out(model, X, lambda far: session.run(None, {"X": far})[0])
+    assert_the_same_far_out(model, X, in_onnx(model))
 
 
 def test_exports_keep_targets_of_any_size(tmp_path):
@@ -185,10 +184,7 @@ def test_exports_keep_targets_of_any_size(tmp_path):
     served = served_from(model, tmp_path)
     outs = [point_model(model)(far), served.predict(far)]
     if importlib.util.find_spec("onnxruntime"):
-        import onnxruntime
-
-        session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
-        outs += session.run(None, {"X": far})
+        outs.append(in_onnx(model)(far))
     for out in outs:
         np.testing.assert_allclose(out[:-1], wanted[:-1], rtol=1e-9, atol=1e297)
         assert np.isfinite(out).all()
