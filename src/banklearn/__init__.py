@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from banklearn.estimators.features import BankFeatures
     from banklearn.estimators.files import load_model
     from banklearn.estimators.polish import polish
+    from banklearn.estimators.rare_classes import RareClassClassifier
     from banklearn.estimators.regressor import BankRegressor
     from banklearn.posterior.kernel import LearnedKernel
     from banklearn.storage.errors import CheckpointError, ModelFileError
@@ -26,6 +27,7 @@ _PUBLIC = {
     "CheckpointError": "banklearn.storage.errors",
     "LearnedKernel": "banklearn.posterior.kernel",
     "ModelFileError": "banklearn.storage.errors",
+    "RareClassClassifier": "banklearn.estimators.rare_classes",
     "load_model": "banklearn.estimators.files",
     "polish": "banklearn.estimators.polish",
 }
@@ -37,6 +39,7 @@ __all__ = [
     "CheckpointError",
     "LearnedKernel",
     "ModelFileError",
+    "RareClassClassifier",
     "__version__",
     "load_model",
     "polish",

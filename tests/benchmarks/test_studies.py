@@ -120,3 +120,14 @@ def test_draws_chains_and_the_polished_draw_are_scored(scripts, tmp_path, capsys
         assert record["draws"]["one chain"] < record["draws"]["2 chains"]
     assert "2 of 2 sets" in capsys.readouterr().out
     assert "| arm | polished | 1 |" in (tmp_path / "study.md").read_text()
+
+
+def test_a_class_is_missed_where_rows_have_it_and_none_is_given_to_it(scripts):
+    rare = scripts("rare_classes")
+    y = np.array([1, 1, 1, 2, 3, 3])
+    told = rare.line(4, "most probable", 0.25, y, np.array([1, 1, 3, 1, 3, 1]), "0.1", "350", "9")
+    cells = [cell.strip() for cell in told.strip("|").split("|")]
+    assert cells[:5] == ["4", "most probable", "0.25", "0.50000", "2"]
+    assert cells[5:] == ["1: 2/3, 2: 0/1, 3: 1/2", "0.1", "350", "9"]
+    assert len(cells) == rare.HEADER.splitlines()[0].count("|") - 1
+    assert "| none |" in rare.line(4, "ready", 0.0, y, np.array([3, 1, 2, 1, 3, 1]), "", "", "")

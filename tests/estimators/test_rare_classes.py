@@ -1,0 +1,217 @@
+"""RareClassClassifier: rare classes as readily as a bound on the error allows."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import binomtest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from banklearn import BankClassifier, RareClassClassifier
+from banklearn.estimators.rare_classes import CONFIDENCE, POWERS, Curve, costs, curve, hold_out
+
+SMALL = {"n_frequencies": 4, "n_warmup": 2, "n_draws": 2, "n_chains": 1, "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        RareClassClassifier(LogisticRegression()),
+        RareClassClassifier(BankClassifier(**SMALL), max_error=0.3, random_state=0),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:With the most probable class:UserWarning")
+def test_the_contract_of_an_estimator(estimator, check):
+    check(estimator)
+
+
+def make_data(seed=0, rows=(900, 60, 12)):
+    """Three classes on a line, each rarer than the one before, two units apart."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.array(["often", "rare", "seldom"]), rows)
+    centre = np.repeat([0.0, 2.0, 4.0], rows)
+    return (centre + rng.standard_normal(len(y)))[:, None], y
+
+
+def test_costs_are_powers_of_shares():
+    share = np.array([0.8, 0.1, 0.1])
+    np.testing.assert_allclose(costs(share, 0.5), [1.0, np.sqrt(8.0), np.sqrt(8.0)], rtol=1e-15)
+    np.testing.assert_array_equal(costs(share, 0.0), 1.0)
+
+
+def test_power_zero_is_the_most_probable_class_and_power_one_treats_classes_alike():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet([5.0, 1.0, 0.3], 200)
+    codes = rng.integers(0, 3, 200)
+    share = np.array([0.7, 0.25, 0.05])
+    found = curve(p, codes, share, np.ones(200))
+    assert found.power[0] == 0.0
+    assert found.power[-1] == 1.0
+    assert found.error[0] == pytest.approx((p.argmax(1) != codes).mean(), rel=1e-12)
+    assert found.error[-1] == pytest.approx(((p / share).argmax(1) != codes).mean(), rel=1e-12)
+
+
+def test_the_curve_is_what_a_plain_count_gives():
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet([3.0, 1.0, 1.0, 0.5], 150)
+    codes = rng.choice(3, 150)  # the last class has no row here
+    share = np.array([0.6, 0.2, 0.15, 0.05])
+    found = curve(p, codes, share, np.ones(150))
+    for k, power in enumerate(POWERS):
+        chosen = (p * share**-power).argmax(1)
+        wrong = int((chosen != codes).sum())
+        assert found.error[k] == pytest.approx(wrong / 150, rel=1e-12)
+        recalls = [(chosen[codes == c] == c).mean() for c in range(3)]
+        assert found.recall[k] == pytest.approx(np.mean(recalls), rel=1e-12)
+        both_sides = 1.0 - 2.0 * (1.0 - CONFIDENCE)
+        limit = binomtest(wrong, 150).proportion_ci(both_sides, method="exact").high
+        assert found.error_bound[k] == pytest.approx(limit, rel=1e-9)
+
+
+def test_equal_weights_are_no_weights_and_unequal_ones_make_fewer_rows():
+    rng = np.random.default_rng(3)
+    p, codes = rng.dirichlet([2.0, 1.0], 80), rng.choice(2, 80)
+    share = np.array([0.7, 0.3])
+    plain = curve(p, codes, share, np.ones(80))
+    for name, value in curve(p, codes, share, np.full(80, 7.0))._asdict().items():
+        np.testing.assert_allclose(value, getattr(plain, name), rtol=1e-12)
+    # Half the rows of weight zero: what the other half says, bound included.
+    weight = np.repeat([1.0, 0.0], 40)
+    half = curve(p[:40], codes[:40], share, np.ones(40))
+    for name, value in curve(p, codes, share, weight)._asdict().items():
+        np.testing.assert_allclose(value, getattr(half, name), rtol=1e-9)
+
+
+def test_nothing_right_and_nothing_wrong_have_bounds():
+    p = np.tile([0.9, 0.1], (20, 1))
+    share = np.array([0.5, 0.5])
+    wrong = curve(p, np.ones(20, dtype=int), share, np.ones(20))
+    np.testing.assert_array_equal(wrong.error_bound, 1.0)
+    right = curve(p, np.zeros(20, dtype=int), share, np.ones(20))
+    np.testing.assert_allclose(right.error_bound, 1.0 - 0.1 ** (1 / 20), rtol=1e-12)
+
+
+def test_a_part_of_each_class_is_held_out():
+    codes = np.repeat([0, 1, 2, 3], [100, 10, 2, 1])
+    held = hold_out(codes, 0.2, np.random.RandomState(0))
+    assert np.bincount(codes[held], minlength=4).tolist() == [20, 2, 1, 0]
+    most = hold_out(codes, 0.99, np.random.RandomState(0))
+    assert np.bincount(codes[most], minlength=4).tolist() == [99, 9, 1, 0]
+    other = hold_out(codes, 0.2, np.random.RandomState(1))
+    assert (held != other).any()
+
+
+@pytest.mark.parametrize(
+    ("max_error", "power"), [(0.5, 1.0), (0.25, 0.05), (0.2, 0.05), (0.19, 0.0)]
+)
+def test_the_largest_power_before_the_bound_is_passed(max_error, power):
+    bound = np.full(21, 0.4)
+    bound[:4] = [0.1, 0.2, 0.3, 0.15]  # the fourth lies within again, beyond one that does not
+    found = Curve(POWERS, bound / 2, bound, np.ones(21))
+    assert RareClassClassifier(max_error=max_error)._choose(found) == pytest.approx(power)
+
+
+def test_without_a_bound_recall_decides_and_of_equals_the_smallest_power():
+    recall = np.full(21, 0.5)
+    recall[[3, 7]] = 0.9
+    found = Curve(POWERS, recall, recall, recall)
+    assert RareClassClassifier()._choose(found) == POWERS[3]
+
+
+def test_rare_classes_are_found_within_the_error_that_was_allowed():
+    X, y = make_data()
+    X_new, y_new = make_data(1)
+    plain = LogisticRegression().fit(X, y)
+    ready = RareClassClassifier(LogisticRegression(), max_error=0.1, random_state=0).fit(X, y)
+    found = [(m.predict(X_new)[y_new != "often"] != "often").sum() for m in (plain, ready)]
+    assert ready.power_ > 0.2
+    assert found[1] > found[0] + 5
+    assert (ready.predict(X_new) != y_new).mean() < 0.1
+    np.testing.assert_array_equal(ready.predict_proba(X_new), plain.predict_proba(X_new))
+    share = np.array([900, 60, 12]) / 972
+    np.testing.assert_allclose(ready.costs_, (share / share.max()) ** -ready.power_, rtol=1e-12)
+    chosen = (plain.predict_proba(X_new) * ready.costs_).argmax(1)
+    np.testing.assert_array_equal(ready.predict(X_new), ready.classes_[chosen])
+
+
+def test_a_bound_that_cannot_be_kept_is_said():
+    X, y = make_data()
+    model = RareClassClassifier(LogisticRegression(), max_error=0.001, random_state=0)
+    with pytest.warns(UserWarning, match=r"max_error = 0.001 cannot be promised"):
+        model.fit(X, y)
+    assert model.power_ == 0.0
+    np.testing.assert_array_equal(model.predict(X), model.estimator_.predict(X))
+
+
+def test_rows_of_weight_zero_are_none():
+    X, y = make_data()
+    weight = np.random.default_rng(4).integers(0, 3, len(y)).astype(float)
+    weight[y == "seldom"] = 0.0
+    used = weight > 0
+    model = RareClassClassifier(LogisticRegression(), max_error=0.2, random_state=0)
+    a = clone(model).fit(X, y, sample_weight=weight)
+    b = clone(model).fit(X[used], y[used], sample_weight=weight[used])
+    assert a.classes_.tolist() == ["often", "rare"]
+    assert a.power_ == b.power_
+    np.testing.assert_array_equal(a.costs_, b.costs_)
+    mass = np.array([weight[y == c].sum() for c in a.classes_])
+    np.testing.assert_allclose(a.costs_, (mass / mass.max()) ** -a.power_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_tables_keep_the_names_of_their_inputs(frame):
+    X, y = make_data(rows=(60, 20, 9))
+    model = RareClassClassifier(BankClassifier(**SMALL), random_state=0)
+    model.fit(frame({"place": X[:, 0]}), list(y))
+    assert model.feature_names_in_.tolist() == ["place"]
+    assert set(model.predict(frame({"place": X[:, 0]}))) <= set(y)
+
+
+def test_one_seed_gives_one_model_and_seeds_the_estimator():
+    X, y = make_data(rows=(60, 20, 9))
+    inner = BankClassifier(**SMALL | {"random_state": None})
+    a, b = (RareClassClassifier(inner, random_state=5).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+    np.testing.assert_array_equal(a.curve_.recall, b.curve_.recall)
+    assert a.estimator_.random_state is not None
+    assert inner.random_state is None
+    kept = RareClassClassifier(BankClassifier(**SMALL), random_state=5).fit(X, y)
+    assert kept.estimator_.random_state == 0
+
+
+def test_the_default_is_a_bank_classifier():
+    made = RareClassClassifier(random_state=3)._unfitted(np.random.RandomState(3))
+    assert type(made) is BankClassifier
+    assert made.random_state is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"max_error": 0.0}, ValueError, "max_error must lie between 0 and 1, but is 0"),
+        ({"max_error": 1.5}, ValueError, "max_error must lie between 0 and 1, but is 1.5"),
+        ({"holdout": 1.0}, ValueError, "holdout must lie between 0 and 1, but is 1"),
+        ({"random_state": -1}, ValueError, "random_state must be a whole number from 0"),
+        ({"estimator": RidgeClassifier()}, TypeError, "with predict_proba, not RidgeClassifier"),
+    ],
+)
+def test_options_that_cannot_be(options, error, words):
+    X, y = make_data()
+    with pytest.raises(error, match=words):
+        RareClassClassifier(**options).fit(X, y)
+
+
+def test_targets_that_cannot_be():
+    X, y = make_data()
+    model = RareClassClassifier(LogisticRegression())
+    with pytest.raises(ValueError, match="target y is None"):
+        model.fit(X, None)
+    with pytest.raises(ValueError, match=r"No class has two rows.* 2 rows and 2 classes"):
+        model.fit(X[:2], ["a", "b"])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y[:-1])
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        model.fit(X, y, sample_weight=-np.ones(len(y)))
+    with pytest.raises(ValueError, match="zero"):
+        model.fit(X, y, sample_weight=np.zeros(len(y)))
