@@ -113,6 +113,30 @@ def test_all_workers_lost(client, monkeypatch):
     assert_same_fit(case, reference, model, 0.0)
 
 
+def test_a_worker_lost_while_it_receives_the_rows(client, tmp_path):
+    """They are sent anew: the first worker that unpacks them dies of it."""
+    here, fatal = os.getpid(), tmp_path / "fatal"
+    fatal.touch()
+
+    def unpack(path):
+        import os
+
+        if os.getpid() != here:
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                return "keys"
+            os._exit(1)
+
+    class Deadly:
+        def __reduce__(self):
+            return unpack, (str(fatal),)
+
+    rows = Spread(client, "rows", Deadly())._sent
+    assert not fatal.exists()
+    assert client.gather(list(rows)) == ["rows", "keys"]
+
+
 def test_an_interrupt_is_heard_and_a_checkpoint_goes_on_here(client, monkeypatch, tmp_path):
     monkeypatch.setattr(spreading, "LEG", 0.0)
     case = make_case("regression", n_draws=20, n_chains=1)

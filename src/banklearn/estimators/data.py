@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import validate_data as _validate_data
@@ -207,8 +206,6 @@ def _as_array(values: Any) -> NDArray[Any]:
 
 def _refuse_dates(X: Any) -> None:
     """NumPy would count dates in days, or whatever their unit is."""
-    if issparse(X):
-        return  # they hold numbers, and are refused later
     if not hasattr(X, "columns"):
         if are_dates(_as_array(X)):
             raise ValueError(

@@ -35,7 +35,6 @@ class Spread:
     def __init__(
         self, client: Any, engine: MemoryEngine, keys: RowKeys, patience: float = PATIENCE
     ) -> None:
-        wait_for_workers(client, patience)
         self.client, self.patience = client, patience
         self._rows: Rows = (engine, keys)
         self._lock = threading.Lock()
@@ -78,7 +77,6 @@ class Spread:
                 found = result(self.client, task, self.patience)
                 return found
             except LostWorkError:
-                wait_for_workers(self.client, self.patience)
                 with self._lock:
                     if self._sent is sent:
                         self._sent = self._send()
@@ -88,7 +86,19 @@ class Spread:
         )
 
     def _send(self) -> Any:
-        return self.client.scatter(self._rows, broadcast=True, hash=False)
+        """The rows to every worker; anew where one is lost while it receives them."""
+        from distributed.comm import CommClosedError
+
+        for _ in range(ATTEMPTS):
+            wait_for_workers(self.client, self.patience)
+            try:
+                return self.client.scatter(self._rows, broadcast=True, hash=False)
+            except (CommClosedError, TimeoutError) as error:
+                lost = error
+        raise ClusterError(
+            f"Workers were lost {ATTEMPTS} times while the rows were sent to them. Workers usually "
+            "die when they run out of memory; give them more."
+        ) from lost
 
 
 class _LegOver(Exception):  # noqa: N818 (nothing went wrong)

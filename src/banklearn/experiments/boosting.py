@@ -7,7 +7,6 @@ of the hold-out's residuals as its variance.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, Literal
 
 import numpy as np
@@ -87,10 +86,7 @@ def _lightgbm(how: _Boosted, parts: Any, trees: int, classify: bool) -> tuple[An
     if X_out is None:
         return model.fit(X, y), trees
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
-    if "eval_X" in inspect.signature(model.fit).parameters:  # since 4.7
-        model.fit(X, y, eval_X=X_out, eval_y=y_out, callbacks=[stop])
-    else:
-        model.fit(X, y, eval_set=[(X_out, y_out)], callbacks=[stop])
+    model.fit(X, y, eval_X=X_out, eval_y=y_out, callbacks=[stop])
     return model, max(int(model.best_iteration_ or trees), 1)
 
 
