@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import signal
 import time
 
 import pytest
 
 from banklearn.experiments import experiment, parse_budget
 from banklearn.experiments.cells import Cell, compute, read
-from banklearn.experiments.pool import core_slots, run_cells
+from banklearn.experiments.pool import core_slots, run_cells, work
 from banklearn.experiments.results import merge, read_results, write_results
 from experiment_cells import RUNNERS
 
@@ -107,6 +109,22 @@ def test_processes_have_cores_and_threads_of_their_own_and_survive_a_crash(tmp_p
     assert all(len(s) == 1 for s in seen)
     assert all(r["threads"] == "1" for r in outcome.records.values())
     assert "exit code" in outcome.failures[cells[-1].key]
+
+
+def test_what_a_process_does_with_the_cells_that_come(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    here, there = multiprocessing.Pipe()
+    for job in ((cell(x=5), tmp_path), (cell("fail", x=1), tmp_path), None):
+        here.send(job)
+    try:
+        work(there, 1)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert here.recv() is None
+    assert read(cell(x=5), tmp_path)["value"] == 10
+    assert "planted" in here.recv()
+    assert not here.poll()
 
 
 def test_slots_are_disjoint():
