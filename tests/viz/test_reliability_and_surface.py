@@ -48,6 +48,8 @@ def test_calibrated_probabilities_have_a_small_error_and_others_do_not():
 def test_bad_probabilities_get_a_sentence(p, yes, words):
     with pytest.raises(ValueError, match=words):
         reliability(p, yes)
+    with pytest.raises(ValueError, match="bins must be at least 1, but is 0"):
+        reliability([0.5], [1], bins=0)
 
 
 def test_the_top_class_is_right_or_not():
