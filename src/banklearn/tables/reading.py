@@ -87,5 +87,5 @@ def _one_array(column: Any) -> Any:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_string_view(array.type):
-        array = array.cast(pa.string())
+        array = pa.array(array.to_pylist(), pa.string())  # Arrow 16 has no cast for these
     return array
