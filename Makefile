@@ -58,7 +58,7 @@ mutants: test-env ## plant errors in copies of the package; every one must be ca
 mutation: $(VENV)/.extra-trust ## change the code of model/ and sampler/ everywhere and count what tests notice
 	$(RUN) benchmarks/mutation.py --jobs 2
 
-coverage: $(VENV)/.extra-trust ## lines and branches that the tests reach, at least 95 %
+coverage: $(VENV)/.extra-trust ## lines and branches that the tests reach, each at least 95 %
 	$(RUN) benchmarks/coverage_run.py
 
 lint: $(VENV)/.extra-lint ## style, formatting and types

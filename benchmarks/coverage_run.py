@@ -21,14 +21,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SETTINGS = """\
+SEEN = """\
 [run]
 branch = True
 parallel = True
 relative_files = True
 source_pkgs = banklearn
-data_file = {folder}/coverage
+data_file = {folder}/seen
 concurrency = thread
+"""
+# Apart from the above: where files are written in parallel, a report would take them away.
+REPORT = """\
+[run]
+branch = True
+relative_files = True
+data_file = {folder}/coverage
 
 [report]
 exclude_also =
@@ -57,17 +64,39 @@ def run_files(files: list[Path], settings: Path) -> int:
     return answer.returncode
 
 
-def apart(totals: dict[str, float]) -> str:
-    """Lines and branches, each for itself."""
-    lines = 100 * totals["covered_lines"] / totals["num_statements"]
-    branches = 100 * totals["covered_branches"] / totals["num_branches"]
-    return f"{lines:.1f} % of the lines, {branches:.1f} % of the branches\n"
+def apart(totals: dict[str, float]) -> tuple[float, float]:
+    """Percent of the lines and of the branches, each for itself."""
+    return (
+        100 * totals["covered_lines"] / totals["num_statements"],
+        100 * totals["covered_branches"] / totals["num_branches"],
+    )
+
+
+def report(folder: Path) -> tuple[str, dict[str, float]]:
+    """What all processes saw that wrote into the folder, in words and in numbers."""
+    settings, everything = folder / "reportrc", folder / "totals.json"
+    settings.write_text(REPORT.format(folder=folder), encoding="utf-8")
+    tool = [sys.executable, "-m", "coverage"]
+    options = ["--rcfile", str(settings)]
+    (folder / "coverage").unlink(missing_ok=True)
+    parts = [str(path) for path in sorted(folder.glob("seen.*"))]
+    subprocess.run([*tool, "combine", "-q", "--keep", *options, *parts], cwd=ROOT, check=True)
+    words = subprocess.run(
+        [*tool, "report", *options], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    subprocess.run([*tool, "json", "-q", *options, "-o", str(everything)], cwd=ROOT, check=True)
+    return words.stdout, json.loads(everything.read_text(encoding="utf-8"))["totals"]
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--least", type=float, default=95.0, help="percent below which it fails")
+    parser.add_argument(
+        "--least",
+        type=float,
+        default=95.0,
+        help="percent of lines, and of branches, below which it fails",
+    )
     parser.add_argument("--only", default="", help="test files whose path contains this")
     parser.add_argument("--data", type=Path, help="keep what the processes saw in this folder")
     parser.add_argument("--out", type=Path, help="where the report goes besides the screen")
@@ -80,28 +109,20 @@ def main(arguments: list[str] | None = None) -> int:
         folder = options.data.resolve() if options.data else Path(other)
         folder.mkdir(parents=True, exist_ok=True)
         settings = folder / "coveragerc"
-        settings.write_text(SETTINGS.format(folder=folder), encoding="utf-8")
+        settings.write_text(SEEN.format(folder=folder), encoding="utf-8")
         with ThreadPoolExecutor(options.jobs) as pool:
             codes = list(pool.map(lambda share: run_files(share, settings), shares))
-        tool = [sys.executable, "-m", "coverage"]
-        combine = [*tool, "combine", "-q", "--keep", "--rcfile", settings]
-        subprocess.run(combine, cwd=ROOT, check=True)
-        least = f"--fail-under={options.least}"
-        report = subprocess.run(
-            [*tool, "report", "--rcfile", settings, least],
-            cwd=ROOT, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        everything = folder / "coverage.json"
-        subprocess.run(
-            [*tool, "json", "-q", "--rcfile", settings, "-o", everything], cwd=ROOT, check=True
-        )
-        totals = json.loads(everything.read_text(encoding="utf-8"))["totals"]
-    text = report.stdout + apart(totals)
+        words, totals = report(folder)
+    lines, branches = apart(totals)
+    text = f"{words}{lines:.1f} % of the lines, {branches:.1f} % of the branches\n"
     print(text)
     if options.out:
         options.out.write_text(text, encoding="utf-8")
+    for name, percent in (("lines", lines), ("branches", branches)):
+        if percent < options.least:
+            print(f"Fewer than {options.least:g} % of the {name}.", file=sys.stderr)
     failed = any(code not in (0, 5) for code in codes)
-    return report.returncode or int(failed)
+    return int(failed or min(lines, branches) < options.least)
 
 
 if __name__ == "__main__":

@@ -196,6 +196,18 @@ def test_fastfood_frequencies_look_normal_at_the_start():
         make_fastfood_start(16, 3, 8, 1.0, np.random.default_rng(0))
 
 
+def test_every_other_start_lies_where_the_energy_is():
+    rng = np.random.default_rng(0)
+    W = np.concatenate([rng.normal(0.0, 0.1, (30, 2)), rng.normal(5.0, 0.1, (30, 2))])
+    energy = np.repeat([0.0, 1.0], 30)
+    model = AlaCarteRegressor(n_frequencies=60, n_components=(1,))
+    model.scale_ = 1.0
+    starts = [model._start(r, W, energy, np.random.default_rng(1)) for r in range(4)]
+    centres = [np.abs(s.features(s.theta)[0].mean(axis=0)).min() for s in starts]
+    assert all(centre < 1.0 for centre in centres[0::2])
+    assert all(centre > 4.0 for centre in centres[1::2])
+
+
 def test_impossible_components_are_explained():
     X, y = small_data()
     with pytest.raises(ValueError, match="can have 1 to 10 components"):

@@ -146,6 +146,22 @@ def test_learned_weights_beat_uniform_where_the_bank_is_mostly_wrong():
     assert errors["learned"] < errors["uniform"]
 
 
+def test_a_classifier_learns_its_weights_from_the_evidence():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 4))
+    y = np.sin(2.0 * X[:, 0]) > 0
+    options = {"n_frequencies": 48, "multiples": (0.2, 1.0, 4.0), "scaling": "standard"}
+    models = [
+        MKLClassifier(**options, scales=[1.0], select="evidence", weights=w, random_state=0)
+        for w in ("uniform", "learned")
+    ]
+    uniform, learned = (model.fit(X, y) for model in models)
+    assert learned.alpha_.sum() == pytest.approx(1.0)
+    assert learned.alpha_.max() > 2.0 * uniform.alpha_.max()
+    assert learned.lam_ > 0
+    assert learned.score(X, y) > 0.8
+
+
 def test_bad_arguments_are_explained():
     X = np.arange(40.0).reshape(20, 2)
     with pytest.raises(ValueError, match='use "learned" or "uniform"'):

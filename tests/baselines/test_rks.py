@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import multivariate_t, norm
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from banklearn.baselines import RKSClassifier, RKSRegressor, rbf_evidence_search
 from banklearn.baselines.chunks import gram, weighted_features
 from banklearn.baselines.logistic import fit_logistic
 from banklearn.baselines.ridge import ridge_path, ridge_posterior
+from banklearn.baselines.scaling import make_scaler, split_rows
+from banklearn.numerics.linalg import NumericalError
 
 SMALL = {"n_frequencies": 25, "random_state": 0, "lams": np.array([1.0, 1e-2, 1e-4])}
 
@@ -116,8 +119,33 @@ def test_newton_reaches_a_stationary_point_and_the_laplace_evidence():
     np.testing.assert_allclose(fit.log_evidence, laplace, rtol=1e-6)
 
 
+def test_a_logistic_regression_that_does_not_end_says_so():
+    Phi, t = np.array([[-1.0], [1.0]]), np.array([0.0, 1.0])  # separable
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 steps .* may be separable"):
+        fit = fit_logistic(lambda: [(Phi, t)], np.array([1e-9]), np.zeros(1), max_iter=2)
+    assert not fit.converged
+    quiet = fit_logistic(lambda: [(Phi, t)], np.array([1e-9]), np.zeros(1), max_iter=2, warn=False)
+    np.testing.assert_array_equal(quiet.beta, fit.beta)
+
+
+def test_a_ridge_too_small_for_its_rows_is_named():
+    Phi, t = np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([0.0, 1.0])
+    with pytest.raises(NumericalError, match=r"2 x 2 Hessian .* the ridge is too small"):
+        fit_logistic(lambda: [(Phi, t)], np.array([1.0, 0.0]), np.zeros(2))
+
+
 def test_bad_arguments_are_explained():
     X, _, y = problem(30)
+    for lams in ("1.0", [], 3.0):
+        with pytest.raises(TypeError, match="lams must be a list or array of"):
+            RKSRegressor(lams=lams).fit(X, y)
+    with pytest.raises(ValueError, match="scaling='cubic' is unknown"):
+        make_scaler(X, "cubic")
+    with pytest.raises(ValueError, match=r"holdout=1.5 is not a fraction of the rows"):
+        split_rows(10, 1.5, np.random.default_rng(0))
+    infinite = np.where(np.arange(30) == 4, np.inf, y).astype(object)
+    with pytest.raises(ValueError, match="y contains NaN, infinity or missing values"):
+        RKSRegressor().fit(X, infinite)
     with pytest.raises(ValueError, match='use "holdout" or "evidence"'):
         RKSRegressor(select="magic").fit(X, y)
     with pytest.raises(ValueError, match="between 0 and 1"):

@@ -148,6 +148,20 @@ def served_from(model, folder):
     return served
 
 
+def test_weights_that_were_sampled_and_labels_of_any_kind(tmp_path):
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((80, 2))
+    y = np.array(["no", "yes"], dtype=object)[(X[:, 0] > 0).astype(int)]
+    settings = {"n_warmup": 4, "n_draws": 3, "thin": 1, "n_chains": 1, "random_state": 0}
+    model = BankClassifier(6, inference="laplace-mh", **settings).fit(X, y)
+    assert not any(draw.root.any() for draw in model.draws_)
+    wanted = model.predict_proba(X)
+    np.testing.assert_allclose(point_model(model)(X), wanted, rtol=1e-9, atol=1e-12)
+    served = served_from(model, tmp_path)
+    np.testing.assert_allclose(served.predict_proba(X), wanted, rtol=1e-9, atol=1e-12)
+    assert served.predict(X).tolist() == model.predict(X).tolist()
+
+
 def assert_the_same_far_out(model, X, predict):
     # Without a trend, and inputs not bent, a phase of 1e15 has lost its digits: any value will do.
     told_apart = model.input_scaling_.kind == "arcsinh" or model.trend_ == "linear"

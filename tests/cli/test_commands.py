@@ -1,6 +1,7 @@
 """The command line: a table in, a model, predictions and a report out."""
 
 import json
+import math
 import os
 import re
 import shlex
@@ -17,10 +18,13 @@ import typer
 from typer.main import get_command
 
 from banklearn import BankRegressor, __version__, load_model
-from banklearn.cli.app import COMMANDS, app, is_there
+from banklearn.cli import pages
+from banklearn.cli.app import COMMANDS, app, is_there, main
 from banklearn.cli.durations import seconds
 from banklearn.cli.exits import EXIT_CODES
 from banklearn.cli.files import Record, save
+from banklearn.cli.plan import amount, span
+from banklearn.cli.say import as_json
 from banklearn.datasets.flats import write_flats
 from banklearn.experiments import EXPERIMENTS
 from banklearn.tables import TablePlan, learn_plan, read
@@ -41,8 +45,13 @@ def flats(tmp_path_factory):
     return folder, result
 
 
-def test_the_version():
+def test_the_version(monkeypatch, capsys):
     assert bank("--version").stdout == f"banklearn {__version__}\n"
+    monkeypatch.setattr(sys, "argv", ["bank", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"banklearn {__version__}\n"
 
 
 def test_fit_writes_a_model_and_a_report_and_says_what_it_did(flats):
@@ -163,9 +172,10 @@ def test_inspect_takes_any_number_of_draws(draws, tmp_path):
     save(estimator.fit(learned.X, y), model, record)
     found = json.loads(bank("inspect", model, "--json").stdout)
     assert bool(found["diagnostics"]) == (draws >= 8)
+    assert ("Agreement of the chains" in bank("inspect", model).stdout) == (draws >= 8)
 
 
-def test_report_judges_by_the_rows_kept_out(flats, tmp_path):
+def test_report_judges_by_the_rows_kept_out(flats, tmp_path, monkeypatch):
     folder, _ = flats
     out = tmp_path / "report.html"
     words = ("report", folder / "flats.bank")
@@ -177,6 +187,11 @@ def test_report_judges_by_the_rows_kept_out(flats, tmp_path):
     found = json.loads(bank(*words, other, "--out", out, "--json").stdout)
     assert found["fitted_file"] is False
     assert "On 60 rows" in out.read_text(encoding="utf-8")
+    monkeypatch.setattr(pages, "MOST_ROWS", 25)
+    bank(*words, other, "--out", out)
+    page = out.read_text(encoding="utf-8")
+    assert "On 25 rows" in page
+    assert "The page judges by 25 of the 60 rows at hand, drawn at random." in page
 
 
 def test_compare_puts_all_methods_into_one_table(tmp_path):
@@ -408,6 +423,29 @@ def test_a_command_loads_what_it_needs_and_no_more():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"sklearn", "numba", "pyarrow", "scipy", "numpy"}
+
+
+def test_what_is_no_number_is_null_for_scripts(capsys):
+    as_json({"a": [1.5, math.nan], "b": {"c": -math.inf, 3: (True, "x", None)}})
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"a": [1.5, None], "b": {"c": None, "3": [True, "x", None]}}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0, "0 "), (999, "999 "), (1500, "1.5 k"), (2e9, "2 G"), (3e15, "3 P"), (4e18, "4e+03 P")],
+)
+def test_amounts(value, words):
+    assert amount(value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.5, "0.5 seconds"), (119, "119 seconds"), (150, "2.5 minutes"), (7200, "2 hours"),
+     (864_000, "10 days")],
+)  # fmt: skip
+def test_spans_in_words(value, words):
+    assert span(value) == words
 
 
 def test_completion_is_offered(tmp_path):

@@ -1,14 +1,18 @@
 """A comparison keeps its time, whatever a method does."""
 
+import multiprocessing
 import operator
 import os
+import signal
+import threading
 import time
 
 import numpy as np
 import pytest
 
-from banklearn.cli.contest import METHODS, Cell, Clock, Contest, run
-from banklearn.cli.worker import Unfinished, Worker
+from banklearn.cli.contest import METHODS, Cell, Clock, Contest, run, score
+from banklearn.cli.rivals import make_rival
+from banklearn.cli.worker import Unfinished, Worker, serve
 
 GENEROUS = 120.0  # a bound for a busy machine; nothing here needs it
 
@@ -37,6 +41,47 @@ def test_a_worker_that_dies_is_no_end():
         assert worker.call(operator.neg, seconds=GENEROUS) == -7
 
 
+def test_a_worker_whose_modules_are_not_there_says_so():
+    with Worker(("banklearn.no_such_module",)) as worker:
+        assert not worker.ready(GENEROUS)
+        found = worker.call(operator.neg, seconds=GENEROUS)  # by a process that fails as well
+    assert found == Unfinished("its process was not ready in time")
+
+
+@pytest.fixture
+def interrupts():
+    """What this process does on an interrupt, put back after a test."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_what_the_process_of_a_worker_does(interrupts):
+    here, there = multiprocessing.Pipe()
+    jobs = [(operator.add, (1.0,)), (operator.truediv, (0.0,)), (operator.mul, (2.0,))]
+    answers = []
+
+    def other_side():
+        with here:
+            answers.append(here.recv())
+            here.send(30.0)
+            for job in jobs:
+                here.send(job)
+                answers.append(here.recv())
+
+    thread = threading.Thread(target=other_side)
+    thread.start()
+    serve(there, ("banklearn.cli.durations",))  # returns when the other side has gone
+    thread.join()
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ready, added, failed, multiplied = answers
+    assert ready is True
+    assert added == (31.0, None)
+    assert failed[0] is None
+    assert failed[1].endswith("ZeroDivisionError: float division by zero\n")
+    assert multiplied == (60.0, None)
+
+
 def table(rows, folds=2):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, 3))
@@ -56,6 +101,19 @@ def test_the_time_is_kept_where_there_is_too_little():
     assert len(contest.unfinished["RKS"]) == 2
     assert "earlier fold" in contest.unfinished["RKS"][1]
     assert took < limit + 3.0  # killing and tidying up
+
+
+def test_a_cell_is_a_fit_judged_on_the_other_rows():
+    parts = table(120)
+    X, y, X_test, y_test = parts[1]
+    found = score(parts, "linear", 1, "regression", 4, 0, None)
+    rival = make_rival("linear", "regression", 4, 0, y).fit(X, y)
+    assert found.scores["mse"] == pytest.approx(np.mean((rival.predict(X_test) - y_test) ** 2))
+    assert found.scores["seconds"] > 0
+    assert found.warned == []
+    hurried = score(parts, "BaNK", 0, "regression", 4, 0, 0.05)
+    assert any("max_time" in sentence for sentence in hurried.warned)
+    assert hurried.scores["mse"] < hurried.scores["trivial_mse"]
 
 
 def test_shares_of_time():

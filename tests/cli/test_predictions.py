@@ -3,9 +3,11 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from banklearn import load_model
 from banklearn.cli.predictions import _labels
 from command_line import QUICK, bank
 
@@ -75,6 +77,25 @@ def test_predictions_are_there_although_the_target_cannot_be_read(fitted, tmp_pa
     assert "'oops'" in result.stderr
     assert "Wrote 2 predictions" in result.stderr
     assert pq.read_table(out).num_rows == 2
+
+
+def test_a_target_without_a_value_gives_no_scores(fitted, tmp_path):
+    data, model = fitted("y")
+    data.write_text("x,y\n0.1,\n0.2,NA\n")
+    result = bank("predict", model, data, "--out", tmp_path / "p.parquet", "--json")
+    assert json.loads(result.stdout)["scores"] is None
+    assert "The table has 'y' too" not in result.stderr
+    assert "Wrote 2 predictions" in result.stderr
+
+
+def test_rows_of_a_file_without_lines_have_numbers_only(fitted, tmp_path):
+    _, model = fitted("y")
+    x = np.linspace(-1.0, 1.0, 5)
+    pq.write_table(pa.table({"x": x}), tmp_path / "new.parquet")
+    bank("predict", model, tmp_path / "new.parquet", "--out", tmp_path / "p.parquet")
+    table = pq.read_table(tmp_path / "p.parquet").to_pydict()
+    assert list(table) == ["row", "y"]
+    np.testing.assert_allclose(table["y"], load_model(model).predict(x[:, None]))
 
 
 def test_inspect_prints_brackets_as_they_are(fitted):

@@ -5,10 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from banklearn.cli.compare import fold_inputs
 from banklearn.cli.contest import Clock, run
+from banklearn.cli.prepare import prepare
 from banklearn.cli.rivals import can_stratify, make_rival, penalty_splits
 from banklearn.cli.scoring import scores
 from banklearn.cli.worker import Worker
+from banklearn.tables import PlanOptions, ReadOptions, TableError
 from command_line import bank
 
 
@@ -82,6 +85,35 @@ def test_a_cell_that_fails_leaves_the_others():
         assert reason.startswith("it failed: ValueError: ")
         assert "\n" not in reason
     assert contest.failed == sum(map(len, contest.unfinished.values()))
+
+
+def test_rivals_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="There is no rival called 'forest'; there are linear, "):
+        make_rival("forest", "regression", 8, 0, np.zeros(5))
+
+
+def prepared(tmp_path, y):
+    path = tmp_path / "d.csv"
+    rows = [f"{i},{i * i % 7},{label}" for i, label in enumerate(y)]
+    path.write_text("a,b,y\n" + "\n".join(rows))
+    return prepare(path, "y", "auto", ReadOptions())
+
+
+def test_folds_that_cannot_be_cut_are_refused(tmp_path):
+    found = prepared(tmp_path, labels(a=10, b=1))
+    with pytest.raises(TableError, match="Only one row has the class 'b'"):
+        fold_inputs(found, 2, PlanOptions(), 0)
+    with pytest.raises(TableError, match="11 rows cannot be cut into 12 folds"):
+        fold_inputs(found, 12, PlanOptions(), 0)
+
+
+def test_folds_have_equal_shares_of_classes_where_these_have_enough_rows(tmp_path):
+    found = prepared(tmp_path, labels(a=12, b=6))
+    for _, y, _, y_test in fold_inputs(found, 3, PlanOptions(), 0):
+        assert np.unique(y, return_counts=True)[1].tolist() == [8, 4]
+        assert np.unique(y_test, return_counts=True)[1].tolist() == [4, 2]
+    few = fold_inputs(prepared(tmp_path, labels(a=12, b=2)), 4, PlanOptions(), 0)
+    assert sum(np.sum(y_test == "b") for *_, y_test in few) == 2
 
 
 @pytest.mark.alone  # nothing may be left unfinished when the minute is over

@@ -18,6 +18,7 @@ import sklearn.datasets._openml as openml
 
 from banklearn.datasets import ChecksumError, DatasetNotFoundError, load
 from banklearn.datasets import names as names_module
+from banklearn.datasets.download import open_member
 from banklearn.datasets.names import SPECS, UCI, OpenML
 
 TEMPLATES = ("_SEARCH_NAME", "_DATA_INFO", "_DATA_FEATURES", "_DATA_QUALITIES")
@@ -247,6 +248,15 @@ def test_archives_of_the_uci_repository(server, small, monkeypatch, tmp_path, na
     features, target = EXPECTED[name]
     np.testing.assert_array_equal(data.X, features)
     assert data.y.tolist() == target
+
+
+def test_an_archive_that_lacks_its_file_is_refused():
+    content = zipped({"inner.tar.gz": tarred("./folder/rows.data", ROWS)})
+    with zipfile.ZipFile(io.BytesIO(content)) as outer:
+        assert open_member(outer, "inner.tar.gz!folder/rows.data").read() == ROWS
+        with pytest.raises(ValueError, match=r"inner.tar.gz holds no file folder/other.data"):
+            open_member(outer, "inner.tar.gz!folder/other.data")
+    assert SPECS["toms"].source.url.startswith("https://archive.ics.uci.edu/static/public/")
 
 
 def test_an_archive_with_the_wrong_sha256_is_refused(server, small, monkeypatch, tmp_path):

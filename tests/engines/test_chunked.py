@@ -231,6 +231,39 @@ def test_reading_stays_a_few_pieces_ahead():
     assert sum(1 for _ in stream) == 99
 
 
+def test_who_has_closed_hears_nothing_more():
+    stream = SharedReader(lambda: iter(pieces(5))).pieces()
+    next(stream)
+    stream.close()
+    assert list(stream) == []
+
+
+@pytest.mark.parametrize("there", [N - 1, N + 1, N + 2 * BLOCK_ROWS])
+def test_rows_that_come_or_go_during_a_fit_are_noticed(rows, there):
+    longer = Piece(*(np.resize(a, (there, *a.shape[1:])) for a in (rows.X, rows.y, rows.weight)))
+    changed = ChunkedEngine(lambda: iter([longer]), N, 3, True)
+    with pytest.raises(RuntimeError, match=f"{N} rows at first, {there} now"):
+        changed.sum(statistic(Gaussian(1.0, 1.0).working(None, Streams(0), 1)))
+
+
+def test_rows_without_weights_are_gathered_without(rows):
+    plain = Piece(rows.X, rows.y, None)
+    part = engine(plain).subset(np.array([5, 4100]))
+    assert part.weight is None
+    np.testing.assert_array_equal(part.y, rows.y[[5, 4100]])
+
+
+def test_a_large_subset_is_in_order_and_draws_weights_as_the_whole_does(rows, monkeypatch):
+    monkeypatch.setattr(chunked, "SUBSET_BYTES", 0)
+    whole = engine(rows)
+    with pytest.raises(ValueError, match="must be in increasing order"):
+        whole.subset(np.array([5, 4]))
+    W = np.zeros((4, 3))
+    working = Logistic(2).working(np.full((1, 9), 0.2), Streams(0), 1)
+    frozen = whole.subset(np.arange(100)).freeze(working, W, "constant")
+    assert isinstance(frozen, Redrawn)
+
+
 def test_pieces_hold_whole_blocks_and_few_bytes():
     for d in (1, 20, 1000):
         assert piece_rows(d) % BLOCK_ROWS == 0

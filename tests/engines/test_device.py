@@ -4,7 +4,8 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from banklearn.engines.device import DeviceEngine
+from banklearn.engines.device import ArrayOps, DeviceEngine
+from banklearn.engines.host import HostOps
 from banklearn.engines.memory import MemoryEngine
 from banklearn.gram import BLOCK_ROWS, Frozen, GradientSum, GramSum, ProposalSum
 from banklearn.likelihoods.gaussian import Gaussian
@@ -200,6 +201,89 @@ def test_a_kernel_that_does_not_work_here_is_not_used():
         assert cos_sin_kernel("right", cpu) is not None
     finally:
         del KERNELS["wrong"], KERNELS["right"]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_no_rows_sum_to_zero(name):
+    _, _, _, likelihood, state = problem("gaussian", False)
+    working = likelihood.working(None, STREAMS, 1)
+    memory, device = engines(name, np.empty((0, 3)), np.empty(0), None)
+    for engine in (memory, device):
+        gram = engine.sum(GramSum(state.W, "linear", working, 1))
+        assert gram.in_memory().shape == (1, 16, 16)
+        assert not gram.in_memory().any()
+
+
+@pytest.mark.torch
+def test_plain_operations_bring_tensors_to_memory():
+    import torch
+
+    values = ArrayOps(library("torch"), dtype="float32").host(torch.arange(6.0).view(2, 3))
+    assert isinstance(values, np.ndarray)
+    assert values.dtype == np.float64
+    assert values.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+@pytest.mark.torch
+def test_without_the_library_s_symmetric_product_there_are_others():
+    from banklearn.engines.fused import _dsyrk
+
+    if _dsyrk() is not None:
+        pytest.skip("cuBLAS is here, and would be called with places in memory")
+    X, y, weight, likelihood, state = problem("gaussian", False)
+    working = likelihood.working(None, STREAMS, 1)
+    memory, device = engines("torch", X, y, weight)
+    device.ops.square_parts = 0
+    same(*(e.sum(GramSum(state.W, "linear", working, 1)) for e in (memory, device)), 1e-11)
+
+
+@pytest.mark.torch
+def test_a_matrix_that_a_device_cannot_factor_gets_jitter_in_memory():
+    from banklearn.engines.torch_ops import TorchOps
+
+    ops = TorchOps(library("torch"))
+    rng = np.random.default_rng(0)
+    A, r = rng.standard_normal((2, 6)), rng.standard_normal(6)
+    G = A.T @ A - 1e-13 * np.eye(6)  # not quite positive definite
+    count, there = JitterCount(), JitterCount()
+    wanted, found = HostOps().ridge(G, r, 1e-15, count), ops.ridge(ops.array(G), r, 1e-15, there)
+    assert count.times == there.times == 1
+    assert count.largest == there.largest
+    np.testing.assert_array_equal(found.L, wanted.L)
+    healthy = ops.ridge(ops.array(G), r, 1.0, there)
+    np.testing.assert_allclose(healthy.L, HostOps().ridge(G, r, 1.0, count).L, atol=1e-12)
+    assert there.times == 1
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("on_host", [0, 384])
+def test_columns_are_eliminated_on_the_device(on_host, monkeypatch):
+    from banklearn.engines import torch_ops
+
+    monkeypatch.setattr(torch_ops, "ON_HOST", on_host)
+    ops = torch_ops.TorchOps(library("torch"))
+    rng = np.random.default_rng(0)
+    A, r = rng.standard_normal((20, 9)), rng.standard_normal(9)
+    S = A.T @ A
+    keep, drop = np.r_[0:2, 5:9], np.array([4, 2, 3])
+    slices = (slice(0, 2), slice(5, 9))
+    reduced, new_r, quadratic = ops.eliminate(ops.array(S), r, slices, drop)
+    assert isinstance(reduced, np.ndarray) == (on_host > 0)
+    solved = np.linalg.solve(S[np.ix_(drop, drop)], np.column_stack([S[drop][:, keep], r[drop]]))
+    wanted = S[np.ix_(keep, keep)] - S[keep][:, drop] @ solved[:, :-1]
+    np.testing.assert_allclose(np.asarray(reduced), wanted, rtol=1e-10)
+    np.testing.assert_allclose(new_r, r[keep] - S[keep][:, drop] @ solved[:, -1], rtol=1e-9)
+    assert quadratic == pytest.approx(r[drop] @ solved[:, -1])
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        ops.eliminate(ops.array(-S), r, slices, drop)
+
+
+def test_columns_that_are_none_are_not_selected():
+    C = np.arange(16.0).reshape(1, 4, 4)
+    assert HostOps().select(C, np.array([3, 1])).tolist() == [[[15.0, 13.0], [7.0, 5.0]]]
+    for columns in ([0, 4], [-1, 2]):
+        with pytest.raises(IndexError, match=r"columns go from .* of 4"):
+            HostOps().select(C, np.array(columns))
 
 
 def test_blocks_must_hold_whole_cells():

@@ -140,3 +140,18 @@ def test_what_cannot_be_is_refused_in_a_sentence():
 
 def test_the_example_in_its_description_runs():
     assert doctest.testmod(module).failed == 0
+
+
+def test_names_of_inputs_are_those_of_the_fit():
+    X, y = wave(60)
+    frames = pytest.importorskip("pandas")
+    model = small(trend="linear").fit(frames.DataFrame(X, columns=["left", "right"]), y)
+    features = BankFeatures.from_fitted(model, max_draws=1)
+    assert features.feature_names_in_.tolist() == ["left", "right"]
+    assert features.get_feature_names_out()[0] == "trend_left"
+    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+        features.get_feature_names_out(["a", "b"])
+    plain = BankFeatures.from_fitted(small(trend="linear").fit(X, y), max_draws=1)
+    assert plain.get_feature_names_out(["a", "b"])[0] == "trend_a"
+    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+        plain.get_feature_names_out(["a"])

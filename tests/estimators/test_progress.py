@@ -3,8 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+from rich.progress import TextColumn
 
-from banklearn.estimators.progress import BESIDE_ROWS, Progress, time_column, work
+from banklearn.estimators.notebook import NotebookBar, make_bar
+from banklearn.estimators.progress import BESIDE_ROWS, Progress, Reading, time_column, work
 from banklearn.sampler.run import Plan
 
 INFO = SimpleNamespace(accepted_jumps=0.5, accepted_local=0.5, log_likelihood=-1.0, K=2)
@@ -68,3 +70,63 @@ def test_the_time_left_counts_down(clock):
     assert left.render(task).plain == "0:01:10"
     clock[0] = 260.0
     assert left.render(task).plain == "0:00:00"
+
+
+class Cell:
+    """What a notebook's cell shows; the notebook itself is run in test_habits.py."""
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, data, **options):
+        assert options == {"raw": True, "display_id": True}
+        self.shown.append(data)
+        return self
+
+    def update(self, data, raw):
+        self.shown.append(data)
+
+
+def test_a_notebook_s_bar_is_updated_in_place_and_not_too_often(monkeypatch):
+    display = pytest.importorskip("IPython.display", reason="IPython is not installed")
+    with monkeypatch.context() as notebook:
+        notebook.setattr("rich.console._is_jupyter", lambda: True)
+        bar = make_bar(TextColumn("{task.completed:.0f} of {task.total} <rows>"))
+    assert isinstance(bar, NotebookBar)
+    cell = Cell()
+    monkeypatch.setattr(display, "display", cell.display)
+    now = [100.0]
+    monkeypatch.setattr("banklearn.estimators.notebook.time.monotonic", lambda: now[0])
+    bar.start()
+    task = bar.add_task("", total=9)
+    for done in (1, 2, 3):
+        now[0] += 0.15
+        bar.update(task, completed=done)
+    texts = [data["text/plain"] for data in cell.shown]
+    assert texts == ["", "1 of 9 <rows>", "3 of 9 <rows>"]  # the second came too soon
+    bar.update(task, completed=9)
+    bar.stop()
+    assert cell.shown[-1]["text/html"] == "<pre>9 of 9 &lt;rows&gt;</pre>"
+
+
+def test_a_notebook_s_bar_that_was_never_shown_is_silent():
+    bar = NotebookBar(TextColumn("{task.completed:.0f}"))
+    bar.update(bar.add_task("", total=2), completed=1)
+    bar.stop()
+    assert bar._data()["text/plain"] == "1"
+
+
+def test_what_is_not_to_be_shown_is_not(clock):
+    with Progress(Plan(1, 1), 1, 0) as progress:
+        progress(0, 1, Plan(1, 1), INFO)
+        assert progress._bar is None
+    with Reading(lambda: 10, 0) as reading:
+        reading(5)
+        assert reading._bar is None
+
+
+def test_rows_that_are_read_are_counted(monkeypatch):
+    with Reading(lambda: 10, 1) as reading:
+        reading(4)
+        (task,) = reading._bar.tasks
+        assert (task.completed, task.total) == (4, 10)

@@ -8,6 +8,7 @@ import pytest
 
 from adversarial import attempt
 from banklearn import BankClassifier, BankRegressor
+from banklearn.estimators.data import target_values
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 2))
@@ -30,6 +31,19 @@ TARGETS = {
 def test_targets_that_are_not_numbers(y, words):
     with pytest.raises(ValueError, match=words):
         small().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (Y + 1j, "y holds complex numbers"),
+        ([[1.0], [1.0, 2.0]], "one number for each row, but holds lists"),
+        ([10**400], "y holds an integer or a fraction beyond"),
+    ],
+)
+def test_targets_to_judge_by_that_are_not_numbers(y, words):
+    with pytest.raises(ValueError, match=words):
+        target_values(y)
 
 
 def test_a_column_of_dates():

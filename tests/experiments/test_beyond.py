@@ -6,9 +6,13 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
+from banklearn.experiments.boosting import BoostedRegressor
 from banklearn.experiments.budgets import Budget
+from banklearn.experiments.gaussian_processes import SVGPClassifier, SVGPRegressor
 from banklearn.experiments.methods import METHODS
+from banklearn.experiments.predictions import regression_rows
 from banklearn.experiments.scores import (
     classification_scores,
     pack,
@@ -59,6 +63,33 @@ def test_classification(method):
     assert scores["error"] == pytest.approx(np.mean(~right))
     predicted = model.predict(X[300:])
     np.testing.assert_array_equal(predicted == labels[300:], right)
+
+
+def test_what_a_rival_cannot_do_is_refused():
+    X, y = waves(60)
+    with pytest.raises(ValueError, match=r"library='catboost'; use \"scikit-learn\" or"):
+        BoostedRegressor(library="catboost").fit(X, y)
+    with pytest.raises(ValueError, match="tells two classes apart, not 3"):
+        SVGPClassifier().fit(X, np.arange(60) % 3)
+
+
+def test_svgp_may_start_from_wide_kernels():
+    for package in METHODS["svgp"].needs:
+        pytest.importorskip(package)
+    X, y = waves(60)
+    settings = {"n_inducing": 5, "epochs": 1, "batch_rows": 60, "learning_rate": 1e-9}
+    for wide, length in ((False, np.log(2.0)), (True, np.sqrt(2.0))):
+        model = SVGPRegressor(**settings, random_state=0, wide_start=wide).fit(X, y)
+        found = model.model_.covar_module.base_kernel.lengthscale.detach().cpu().numpy()
+        np.testing.assert_allclose(found, length, rtol=1e-5)
+
+
+def test_a_model_without_a_law_has_an_error_alone():
+    X, y = waves(60)
+    model = LinearRegression().fit(X, y)
+    assert set(regression_scores(model, X, y)) == {"error"}
+    assert set(regression_rows(model, X, y)) == {"mean"}
+    np.testing.assert_array_equal(regression_rows(model, X, y)["mean"], model.predict(X))
 
 
 @pytest.mark.alone

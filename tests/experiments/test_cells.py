@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import signal
 import time
 
 import pytest
 
 from banklearn.experiments import experiment, parse_budget
-from banklearn.experiments.cells import Cell, compute, read
-from banklearn.experiments.pool import core_slots, run_cells
+from banklearn.experiments.cells import Cell, compute, installed, read
+from banklearn.experiments.pool import _pinned, _threads, core_slots, run_cells, work
 from banklearn.experiments.results import merge, read_results, write_results
 from experiment_cells import RUNNERS
 
@@ -77,6 +79,65 @@ def test_what_runs_too_long_is_given_up(tmp_path, monkeypatch):
     assert not outcome.failures
 
 
+def test_a_process_that_dies_is_replaced_and_one_that_lives_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(os.path.dirname(__file__)))
+    bad = Cell("test-crash", f"{RUNNERS}:crash", {"x": 0}, cost=9.0)
+    good = [cell(x=1), cell(x=2)]
+    outcome = run_cells([bad, *good], tmp_path, cores_per_job=1, quiet=True, within=200.0)
+    assert sorted(record["value"] for record in outcome.records.values()) == [2, 4]
+    assert outcome.failures == {bad.key: "its process ended with exit code 7"}
+    assert outcome.left == []
+    # Nothing is left to do, or nothing can be begun: no process is started.
+    again = run_cells(good, tmp_path, cores_per_job=1, quiet=True, within=200.0)
+    assert again.records == outcome.records
+    late = run_cells([cell(x=3)], tmp_path, cores_per_job=1, quiet=True, within=0.0)
+    assert late.left == [cell(x=3)]
+
+
+def test_a_process_gets_its_threads_and_the_parent_keeps_its_own(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "5")
+    with _threads(3):
+        assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "3"
+    assert "OMP_NUM_THREADS" not in os.environ
+    assert os.environ["MKL_NUM_THREADS"] == "5"
+    with _threads(0):
+        assert os.environ["MKL_NUM_THREADS"] == "5"
+
+
+def test_where_processes_cannot_be_pinned_they_are_not(monkeypatch):
+    before = getattr(os, "sched_getaffinity", lambda _: None)(0)
+    with _pinned(set()):
+        assert getattr(os, "sched_getaffinity", lambda _: None)(0) == before
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert core_slots(3, 10_000) == [set(), set(), set()]
+
+
+@pytest.mark.parametrize("wrong", [{"jobs": 0}, {"cores_per_job": 0}])
+def test_no_jobs_and_no_cores_are_refused(wrong, tmp_path):
+    with pytest.raises(ValueError, match="must be at least 1, but are"):
+        run_cells([], tmp_path, **wrong)
+
+
+def test_an_interrupted_run_says_how_far_it_came(tmp_path, monkeypatch, capsys):
+    def interrupted(cell, folder):
+        if cell.arguments["x"] == 2:
+            raise KeyboardInterrupt
+        compute(cell, folder)
+
+    monkeypatch.setattr("banklearn.experiments.pool.attempt", interrupted)
+    cells = [Cell("test-double", f"{RUNNERS}:double", {"x": x}, cost=-x) for x in (1, 2)]
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(cells, tmp_path)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Interrupted with 1 of 2 cells measured; the same command goes on from there." in said
+
+
+def test_packages_that_are_absent_have_no_version():
+    assert installed("numpy")
+    assert installed("no-such-package-of-ours") is None
+
+
 def test_a_failure_is_told_and_stops_nothing(tmp_path):
     bad, good = cell("fail", x=1), cell(x=1)
     outcome = run_cells([bad, good], tmp_path, quiet=True)
@@ -107,6 +168,22 @@ def test_processes_have_cores_and_threads_of_their_own_and_survive_a_crash(tmp_p
     assert all(len(s) == 1 for s in seen)
     assert all(r["threads"] == "1" for r in outcome.records.values())
     assert "exit code" in outcome.failures[cells[-1].key]
+
+
+def test_what_a_process_does_with_the_cells_that_come(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    here, there = multiprocessing.Pipe()
+    for job in ((cell(x=5), tmp_path), (cell("fail", x=1), tmp_path), None):
+        here.send(job)
+    try:
+        work(there, 1)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert here.recv() is None
+    assert read(cell(x=5), tmp_path)["value"] == 10
+    assert "planted" in here.recv()
+    assert not here.poll()
 
 
 def test_slots_are_disjoint():

@@ -18,6 +18,8 @@ def test_paired_t_by_hand():
     assert np.isnan(paired_t([1.0], [2.0]))
     assert paired_t([1.0, 2.0], [1.0, 2.0]) == 1.0
     assert paired_t([2.0, 3.0], [1.0, 2.0]) == 0.0
+    with pytest.raises(ValueError, match="vectors of one length"):
+        paired_t(a, b[:3])
 
 
 def test_mcnemar_by_hand():
@@ -57,6 +59,9 @@ def test_mcnemar_marks_pool_the_folds():
     assert marks["a"].lowest
     assert marks["b"].p_value == mcnemar(*pooled) < 0.05
     assert not marks["b"].bold
+    apart = mcnemar_marks({"a": {0: right["a"][0]}, "b": {1: right["b"][1]}})
+    assert np.isnan(apart["b"].p_value)  # no fold in common: nothing was tested
+    assert not apart["b"].bold
 
 
 def test_numbers_carry_two_digits_of_their_error():

@@ -10,11 +10,15 @@ import time
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from banklearn.datasets.names import SPECS
 from banklearn.datasets.parquet import write_table
-from banklearn.experiments import Options, experiment, parse_budget
-from banklearn.experiments.results import read_results
+from banklearn.experiments import Options, experiment, figures, parse_budget
+from banklearn.experiments.comparison import plan, write_comparison
+from banklearn.experiments.results import read_results, write_results
+from banklearn.experiments.synthetic import summary
+from banklearn.experiments.timing_summary import slope, write_timing
 
 typer = pytest.importorskip("typer")
 
@@ -140,6 +144,12 @@ def test_wrong_words_are_explained(tmp_path, small_sets, monkeypatch):
     ):
         with pytest.raises(ValueError, match=message):
             experiment("regression")(options(tmp_path, **changes))
+    with pytest.raises(ValueError, match="no synthetic problem 'huge'"):
+        experiment("synthetic")(options(tmp_path, sets=("huge",)))
+    with pytest.raises(ValueError, match="There is no set to time 'noise'; there are waves"):
+        experiment("timing")(options(tmp_path, sets=("noise",)))
+    with pytest.raises(ValueError, match="There is no sampler 'hmc'; there are regression"):
+        experiment("timing")(options(tmp_path, methods=("hmc",)))
     monkeypatch.setenv("BANKLEARN_DATA", str(tmp_path / "empty"))
     with pytest.raises(ValueError, match="nothing to measure"):
         experiment("regression")(options(tmp_path))
@@ -151,9 +161,72 @@ def test_timing_fits_slopes(tmp_path, small_sets):
     text = (tmp_path / "timing.md").read_text(encoding="utf-8")
     assert "slope" in text
     assert (tmp_path / "timing.png").exists()
-    from banklearn.experiments.timing_summary import slope
-
     assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
+
+
+def test_slopes_that_cannot_be_fitted():
+    assert np.isnan(slope([5, 5], [1.0, 2.0]))
+    assert np.isnan(slope([1, 2], [1.0, 0.0]))
+
+
+def record(**changes):
+    facts = {"set": "noise", "task": "regression", "fold": 0, "method": "rks", "error": 0.5}
+    machine = {"version": "1", "python": "3", "cpu": "x", "cores": 1, "seed": 0, "seconds": 2.5}
+    return {**facts, **machine, **changes}
+
+
+def test_without_matplotlib_there_are_tables(tmp_path, monkeypatch):
+    found = figures.importlib.util.find_spec
+    monkeypatch.setattr(
+        figures.importlib.util, "find_spec", lambda n: None if n == "matplotlib" else found(n)
+    )
+    write_comparison(tmp_path, "regression", "A title", [record()])
+    write_results(tmp_path / "regression.parquet", [record()])
+    write_timing(tmp_path, [])
+    experiment("synthetic")(options(tmp_path, sets=("paper",), folds=(0,)))
+    names = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    assert names == {
+        "regression.md", "regression.parquet", "timing.md", "synthetic.md", "synthetic.parquet"
+    }  # fmt: skip
+    assert "| noise | 2.5" in (tmp_path / "timing.md").read_text(encoding="utf-8")
+
+
+def test_seconds_of_the_tables_in_the_same_folder_are_drawn(tmp_path):
+    write_timing(tmp_path, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["timing.md"]
+    several = [record(set=name, method=m) for name in ("noise", "bike") for m in ("rks", "bank")]
+    write_results(tmp_path / "regression.parquet", several)
+    write_timing(tmp_path, [])
+    assert (tmp_path / "timing-runtimes.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "timing.png").exists()
+
+
+def test_superfluous_panels_are_hidden():
+    figure, axes = figures.panels(3, 2, (1.0, 1.0))
+    assert len(axes) == 3
+    assert [ax.get_visible() for ax in figure.axes] == [True, True, True, False]
+    pyplot.close(figure)
+
+
+def test_a_synthetic_problem_left_for_want_of_time_writes_no_table(tmp_path):
+    left = options(tmp_path, sets=("large",), folds=(0,), within=0.0)
+    assert experiment("synthetic")(left) == []
+    assert not (tmp_path / "synthetic.md").exists()
+
+
+def test_the_summary_of_either_size_stands_alone():
+    one = {"band holds": 0.9, "ratio": 0.5, "log evidence": 2.0, "rbf log evidence": 1.0}
+    (found,) = summary([{**one, "size": "paper"}]).items()
+    assert found == ("paper size: share of lags inside the 90 % band", 0.9)
+    assert list(summary([{**one, "size": "large"}]).values()) == [0.5, 1]
+
+
+def test_methods_that_a_set_is_too_large_for_are_named(tmp_path):
+    made = plan(["regression"], ["toms"], [0], ["gp", "rks"], parse_budget("tiny"), tmp_path)
+    assert [cell.label for cell in made.cells if "gp" in cell.label] == []
+    assert len(made.cells) == 1
+    (note,) = made.notes
+    assert "is not tried on toms" in note
 
 
 @pytest.mark.needs_data
@@ -170,9 +243,21 @@ def test_synthetic_draws_its_figure(tmp_path):
     assert (tmp_path / "synthetic.svg").exists()
 
 
-def test_the_command_line_explains_itself(tmp_path):
+def interrupted(cell, folder):
+    raise KeyboardInterrupt
+
+
+def test_the_command_line_explains_itself(tmp_path, capsys, monkeypatch):
     from banklearn.cli.reproduce import reproduce
 
     with pytest.raises(typer.Exit) as stop:
         reproduce("table3", tmp_path, quiet=True)
     assert stop.value.exit_code == 2
+    with pytest.raises(typer.Exit) as stop:
+        reproduce("synthetic", tmp_path, folds="0;1", quiet=True)
+    assert stop.value.exit_code == 2
+    assert "'0;1' is no list of folds; write for example 0,1." in capsys.readouterr().err
+    monkeypatch.setattr("banklearn.experiments.pool.attempt", interrupted)
+    with pytest.raises(typer.Exit) as stop:
+        reproduce("synthetic", tmp_path, sets="paper", folds="0", budget="tiny", quiet=True)
+    assert stop.value.exit_code == 130

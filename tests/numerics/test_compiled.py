@@ -126,6 +126,35 @@ CASES = {
 }
 
 
+def far_off():
+    """One row whose class is very unlikely at zero: the first Newton step goes much too far."""
+    one = np.ones(1)
+    return one, np.zeros(1), np.array([-10.0]), one, one, 1e-6
+
+
+# After the others, which have their random numbers by their place.
+CASES["accept_small"] += [
+    (*accept(3, 0.0)[:4], np.full(3, -1e9), np.zeros(3, dtype=bool), np.zeros(2)),
+    (*accept(1, 5.0)[:4], np.full(1, -1e9), np.zeros(1, dtype=bool), np.zeros(2)),
+    accept(4, 0.0, broken=8),
+]
+CASES["crp_walk"] += [(0, np.ones(8), *crp(-50.0)[2:])]
+CASES["laplace_pair"] += [far_off()]
+
+
+def test_cases_reach_what_is_rare():
+    sure = copy.deepcopy(CASES["accept_small"][-2])
+    DISPATCHERS["accept_small"].py_func(*sure)
+    assert sure[5].tolist() == [True]
+    spoiled = copy.deepcopy(CASES["accept_small"][-1])
+    DISPATCHERS["accept_small"].py_func(*spoiled)
+    assert spoiled[6][1] == 1.0
+    assert not spoiled[5][:2].any()  # decided after what could not be taken out
+    b0, _, h00, _, _ = DISPATCHERS["laplace_pair"].py_func(*far_off())
+    slope = 1.0 / (1.0 + np.exp(b0 - 10.0)) - 1e-6 * b0
+    assert abs(slope) < 1e-5 * h00**0.5  # at the mode, although the first step went past it
+
+
 def test_every_loop_has_a_case():
     assert DISPATCHERS.keys() == CASES.keys()
 

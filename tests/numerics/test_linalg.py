@@ -66,6 +66,22 @@ def test_help_is_counted():
     close(L @ L.T, v @ v.T, 0, 1e-7)
 
 
+def test_help_need_not_be_counted():
+    v = np.random.default_rng(0).standard_normal((6, 2))
+    L = cholesky(v @ v.T - 1e-14 * np.eye(6))
+    close(L @ L.T, v @ v.T, 0, 1e-7)
+
+
+def test_products_without_rows_or_columns():
+    assert blas.times(np.zeros((0, 3)), np.ones((3, 2))).shape == (0, 2)
+    assert blas.times(np.ones((2, 3)), np.ones((3, 0))).shape == (2, 0)
+
+
+def test_a_factor_with_a_zero_on_its_diagonal_has_no_inverse():
+    with pytest.raises(np.linalg.LinAlgError, match="zero on its diagonal"):
+        blas.inverse_from_cholesky(np.array([[1.0, 0.0], [2.0, 0.0]]))
+
+
 @pytest.mark.parametrize(
     "A",
     [

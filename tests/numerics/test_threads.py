@@ -1,6 +1,9 @@
 """Limits on threads."""
 
+import os
 import threading
+
+import pytest
 
 from banklearn.numerics import threads
 
@@ -24,3 +27,20 @@ def test_tasks_side_by_side_share_a_limit_until_the_last_has_ended():
         leave.set()
         other.join(20)
     assert threads.threads() == free
+
+
+def test_every_part_is_run_once_and_errors_come_through():
+    seen = []
+    with threads.limited_to(3):
+        threads.in_parts(lambda *part: seen.append(part), "x")
+        assert sorted(seen) == [("x", 0, 3), ("x", 1, 3), ("x", 2, 3)]
+        with pytest.raises(ZeroDivisionError):
+            threads.in_parts(lambda part, parts: 1 // (2 - part))
+    seen.clear()
+    threads.in_parts(lambda *part: seen.append(part), side_by_side=False)
+    assert seen == [(0, 1)]
+
+
+def test_where_processes_cannot_be_pinned_all_cores_count(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert threads.available_cores() == os.cpu_count()

@@ -76,6 +76,14 @@ def test_threads_change_no_bit():
     np.testing.assert_array_equal(results[0], results[2])
 
 
+def test_without_a_compiler_numpy_computes(monkeypatch):
+    U = np.random.default_rng(0).uniform(-9, 9, (3, 400))
+    expected = trig.cos_sin_rows_numpy(U, np.empty((6, 400)), 0.5)
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    np.testing.assert_array_equal(trig.cos_sin_rows(U, np.empty((6, 400)), 0.5), expected)
+    np.testing.assert_allclose(expected[0::2] ** 2 + expected[1::2] ** 2, 0.25)
+
+
 def test_without_a_compiler_everything_runs_and_gives_the_same():
     script = (
         "import numpy as np, warnings\n"

@@ -1,6 +1,7 @@
 """Explanations name what was planted, in the units of the data."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,8 +10,14 @@ from scipy.stats import norm
 
 from banklearn import BankRegressor
 from banklearn.datasets.series import make_series
-from banklearn.posterior.explain import KernelExplanation
-from banklearn.posterior.lengths import CHANCE, function_length
+from banklearn.posterior.explain import (
+    Estimate,
+    InputExplanation,
+    KernelExplanation,
+    Oscillation,
+    find_lines,
+)
+from banklearn.posterior.lengths import CHANCE, function_length, half_lag
 from banklearn.posterior.oscillations import Line, density_peaks, spectral_lines
 from banklearn.report import render, summarise
 from fitted import one_input, three_inputs, two_classes
@@ -147,6 +154,58 @@ def test_half_lag_and_length_scale_agree_with_the_kernel():
     if not found.oscillations:
         unit = model.input_scaling_.scale[0]
         assert found.length_scale.value == pytest.approx(np.median(unit / np.array(bend)))
+
+
+def test_a_kernel_that_never_or_at_once_falls_to_one_half():
+    draw = one_input().model.draws_[0]
+    zero, one = np.zeros((1, 1)), np.ones(1)
+    flat = replace(draw, pi=one, mu=zero, Sigma=np.full((1, 1, 1), 1e-12))
+    assert half_lag(flat, 0) == np.inf
+    steep = replace(draw, pi=one, mu=zero, Sigma=np.full((1, 1, 1), 1e14))
+    assert 0 < half_lag(steep, 0) < 1e-2
+
+
+def test_periods_of_the_kernel_and_of_the_function_are_told_apart():
+    model = one_input().model
+    draw, scaling = model.draws_[0], model.input_scaling_
+    unit = float(scaling.unit[0])
+    draws = [
+        replace(
+            draw,
+            pi=np.array([0.5, 0.5]),
+            mu=np.array([[0.0], [3.0 * unit]]),
+            Sigma=np.full((2, 1, 1), (0.2 * unit) ** 2),
+            W=np.array([[0.1], [3.2]]) * unit,
+        )
+    ]
+    x = np.linspace(0.0, 60.0, 200)
+    ((line, of),) = find_lines(draws, None, scaling, x, 0)
+    assert of == "kernel"
+    assert np.median(line.frequency) == pytest.approx(3.0, rel=0.02)
+    f = np.sin(3.0 * np.linspace(0.0, 60.0, 1024))[None, None]
+    ((_, of),) = find_lines(draws, f, scaling, x, 0)
+    assert of == "function"  # the same period is not told twice
+
+
+def estimate(value):
+    return Estimate(value, 0.9 * value, 1.1 * value)
+
+
+def test_what_is_told_of_waves_and_of_inputs_that_hardly_matter():
+    wave = Oscillation(estimate(2.0), 0.25, "kernel")
+    names = "abcdefg"
+    inputs = tuple(
+        InputExplanation(n, True, estimate(1.0), "kernel", estimate(1.0), estimate(0.001), (wave,))
+        for n in names
+    )
+    told = KernelExplanation(inputs, 0.0, False).in_words()
+    assert told[0] == "These inputs hardly matter: a, b, c, d, e and 2 more."
+    assert told[1] == (
+        "Along a the kernel oscillates with period 2 (1.8 to 2.2): points that far apart go "
+        "together again (25 % of the spectral mass)."
+    )
+    assert not any("credible" in sentence for sentence in told)  # of no coverage
+    assert "90 % credible" in KernelExplanation(inputs, 0.9, False).in_words()[-1]
 
 
 def test_an_explanation_is_plain_and_in_words():

@@ -68,3 +68,13 @@ def test_maps_of_different_length_side_by_side_are_each_their_own():
 def test_the_slope_is_that_between_the_quartiles():
     u = 2.0 * ndtri((np.arange(4000) + 0.5) / 4000)[:, None]
     close(fit_normal_scores(u, None).slope(), 0.5, 1e-3)
+
+
+def test_the_slope_where_quartiles_fall_on_one_value():
+    whole = NormalScores(np.array([[0.0], [4.0]]), np.array([[-2.0], [2.0]]))
+    close(whole.slope(), 1.0, 1e-12)
+    knots = np.array([[0.0], [1.0], [1.0], [3.0]])
+    step = NormalScores(knots, np.array([[-2.0], [-1.5], [1.5], [2.0]]))
+    close(step.slope(), 4.0 / 3.0, 1e-12)  # that of the whole range
+    for one in (np.array([[5.0]]), np.array([[-1.7e308], [1.7e308]])):
+        assert NormalScores(one, np.linspace(-1, 1, len(one))[:, None]).slope() == [1.0]

@@ -83,6 +83,12 @@ def test_a_mixture_is_the_mean_of_its_components():
             close(law.quantile(q)[i], exact, 0, 1e-6)
 
 
+def test_quantiles_where_numbers_lie_further_apart_than_the_law_is_wide():
+    law = Law(np.array([[1e10], [1e10 + 1e-4]]), np.full((2, 1), 1e-9), np.array([5.0, 5.0]))
+    for q, place in ((0.25, 1e10), (0.75, 1e10 + 1e-4)):
+        close(law.quantile(q), place, 1e-15)
+
+
 def test_moments_of_a_mixture_are_those_of_a_sample():
     law = make_mixture(seed=3)
     rng = np.random.default_rng(0)

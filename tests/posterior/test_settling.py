@@ -217,6 +217,16 @@ def test_few_or_equal_rows_give_what_lags_there_are(X):
     assert len(probes.lags) == (1 if len(X) == 3 else 0)
 
 
+def test_without_lags_the_kernel_is_not_watched():
+    model, X, _ = one_input()
+    chains = [run.draws for run in runs_of(model)]
+    probes = Probes.among(np.ones((20, 1)), 1.0, np.random.default_rng(0))
+    assert set(watched(chains, probes, model.trend_)) == {
+        "lam", "noise", "components", "predictions"
+    }  # fmt: skip
+    assert "kernel" in watched(chains, probes_of(model, X), model.trend_)
+
+
 def test_looks_grow():
     assert list(LOOKS) == sorted(set(LOOKS))
     assert LOOKS[0] >= LEAST_DRAWS

@@ -10,7 +10,8 @@ from sklearn.metrics import mean_squared_error, r2_score
 
 from banklearn.baselines import RKSRegressor
 from banklearn.report import figures, render, summarise
-from banklearn.report.words import number, sentences
+from banklearn.report.checks import warnings_of
+from banklearn.report.words import interval, number, sentences
 from fitted import one_input, small, three_inputs
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -161,6 +162,36 @@ def test_the_intervals_in_words(summary, coverage, words):
     changed = json.loads(json.dumps(summary))
     changed["scores"]["BankRegressor"]["coverage"] = coverage
     assert words in " ".join(sentences(changed))
+
+
+def test_a_kernel_that_does_not_fall_in_words(summary):
+    changed = json.loads(json.dumps(summary))
+    assert "falls to one half" in " ".join(sentences(changed))
+    changed["inputs"][0]["half_lag"] = None
+    assert "the kernel stays above one half" in " ".join(sentences(changed))
+
+
+def test_what_a_reader_should_know_first(summary):
+    changed = json.loads(json.dumps(summary))
+    planned = changed["reproduce"]["planned_sweeps"]
+    before = " ".join(warnings_of(changed))
+    assert "The fit ended early" not in before
+    assert "intervals hold only" not in before
+    assert "say little about how good" not in before
+    changed["reproduce"]["sweeps"] = [planned, planned - 3]
+    changed["scores"]["BankRegressor"]["coverage"] = 0.5
+    told = " ".join(warnings_of(changed))
+    assert f"The fit ended early: {planned - 3} of {planned} sweeps." in told
+    assert "hold only 50.0 % of the targets: the rows kept out may differ" in told
+    changed["standing"] = "seen"
+    told = " ".join(warnings_of(changed))
+    assert "hold only 50.0 % of the targets: the noise is not of one size." in told
+    assert "they say little about how good the predictions are" in told
+
+
+def test_an_estimate_with_its_interval():
+    assert interval([1.5, 1.0, 2.25]) == "1.5 (1 to 2.25)"
+    assert interval(None) == "\N{EN DASH}"
 
 
 @pytest.mark.parametrize(

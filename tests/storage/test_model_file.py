@@ -297,6 +297,19 @@ def test_more_objects_than_bytes_are_refused_by_their_shapes(dimension, words, t
         model_checks.check_shapes(meta, table)
 
 
+def test_infinite_parameters_and_long_names_are_refused(saved):
+    with container.opened(saved, ModelFileError) as file:
+        table = {name: (entry.dtype, entry.shape) for name, entry in file.entries.items()}
+        meta = file.meta
+    for number in (1e999, -1e999):  # what a header can write without the word
+        with pytest.raises(ValueError, match="parameters/nu0 is not finite"):
+            model_checks.check_meta({**meta, "parameters": {"nu0": number}})
+    D = table["scaling/used"][1]
+    names = {"features/lengths": ("i8", D), "features/bytes": ("u1", ((1 << 26) + 1,))}
+    with pytest.raises(ValueError, match="it has 67108865 bytes under 'features'; at most"):
+        model_checks.check_shapes(meta, table | names)
+
+
 def test_many_traces_of_many_chains_take_no_memory(saved, tmp_path):
     def change(meta, arrays):
         meta["sweeps"], meta["warmup"] = [0] * 4096, [0] * 4096
@@ -364,6 +377,11 @@ def wider(name, last):
     return change
 
 
+def no_knots(meta, arrays):
+    for name in ("scaling/knots", "scaling/heights"):
+        arrays[name] = arrays[name][:0]
+
+
 def long_label(meta, arrays):
     """One label so long that an array of all would take many times the bytes of the file."""
     length, a = 2_000_000, ord("a")
@@ -371,6 +389,11 @@ def long_label(meta, arrays):
     arrays["classes/lengths"] = np.array([length, 1, len(last)], dtype=np.int64)
     first = np.full(length, a, dtype=np.uint8)
     arrays["classes/bytes"] = np.concatenate([first, np.array([a + 1], dtype=np.uint8), last])
+
+
+def two_tasks(meta, arrays):
+    for name in ("draws/mu_n", "draws/root"):
+        arrays[name] = np.repeat(arrays[name], 2, axis=1)
 
 
 def two_chains_less(meta, arrays):
@@ -382,6 +405,8 @@ ALTERED = [
     (put("draws/mu_n", np.inf), "draws/mu_n"),
     (put("draws/root", 1e200), "draws/root"),
     (wider("draws/root", 129), "129 columns"),
+    (wider("draws/root", 0), "an array of draws is empty"),
+    (two_tasks, "a regressor has one set of weights, not 2"),
     (wider("trace/interweave_acceptance", 17), "interweave_acceptance.* has 17"),
     (put("draws/noise", -1.0), "draws/noise"),
     (put("draws/noise", np.nan), "draws/noise"),
@@ -412,6 +437,7 @@ ALTERED = [
     (lambda meta, arrays: arrays.update({"draws/W": arrays["draws/W"].astype(int)}), "draws/W"),
     (lambda meta, arrays: arrays.update({"draws/W": arrays["draws/W"][0]}), "dimensions"),
     (lambda meta, arrays: meta.pop("trend"), "header should hold"),
+    (lambda meta, arrays: meta.pop("schema"), "names no schema"),
     (set_meta("schema", 2), "schema is 2"),
     (set_meta("schema", True), "schema is True"),
     (set_meta("estimator", "os.system"), "estimator is"),
@@ -480,6 +506,22 @@ def test_a_right_checksum_does_not_help_wrong_contents(change, words, saved, tmp
 )
 def test_the_same_for_classifiers(change, words, tmp_path):
     fitted("three classes, words").save(tmp_path / "model.bank")
+    with pytest.raises(ModelFileError, match=words):
+        load_model(changed(tmp_path / "model.bank", tmp_path / "altered.bank", change))
+
+
+@pytest.mark.parametrize(
+    ("case", "change", "words"),
+    [
+        ("regressor, quantiles", put("scaling/knots", 1e300), "'scaling/knots' do not increase"),
+        ("regressor, quantiles", put("scaling/heights", 9.0), "'scaling/heights' do not increase"),
+        ("regressor, quantiles", no_knots, "between 1 and .* knots, not 0"),
+        ("Laplace, numbers", put("classes", np.nan, -1), "a label is not finite"),
+        ("small integers", put("classes", 300, -1), "do not fit the dtype int8"),
+    ],
+)
+def test_the_same_for_quantiles_and_for_labels_that_are_numbers(case, change, words, tmp_path):
+    fitted(case).save(tmp_path / "model.bank")
     with pytest.raises(ModelFileError, match=words):
         load_model(changed(tmp_path / "model.bank", tmp_path / "altered.bank", change))
 

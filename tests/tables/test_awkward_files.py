@@ -163,6 +163,10 @@ HANDLED = {
             "remark (--text 'id' uses it all the same)"
         },
     ),
+    "words with spaces, as regular as the commas": Handled(
+        text(lines("one or two,y", lambda i: f"{WORDS[i % 3]} or so,{i % 13}")),
+        {"one or two": "text, one-hot: blue or so, green or so, red or so"},
+    ),
     "quoted thousands": Handled(
         text(lines("a,y", lambda i: f'"{i * 777:,}",{i}')),
         {"a": "a number written with a thousands comma"},
@@ -309,6 +313,52 @@ def test_it_is_refused_by_line_and_column(name, tmp_path):
         read_and_plan(path)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_folder_is_no_table(tmp_path):
+    with pytest.raises(TableError, match="is a folder; name one file in it"):
+        prepare(tmp_path, "y", "auto", ReadOptions())
+
+
+def test_a_separator_is_one_character(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(text(PLAIN))
+    with pytest.raises(TableError, match="A separator is one character, but '::' was given"):
+        prepare(path, "y", "auto", ReadOptions(separator="::"))
+
+
+def test_bytes_that_are_not_of_the_named_encoding(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(text(PLAIN) + "ü,1,2\n".encode())
+    with pytest.raises(TableError, match="holds bytes that are not ascii; name the right encoding"):
+        prepare(path, "y", "auto", ReadOptions(encoding="ascii"))
+
+
+def test_gzip_cut_short_behind_what_is_looked_at_first(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = lines("a,b,y", lambda i: f"{rng.random()},{rng.random()},{i}", 20_000)
+    path = tmp_path / "table.csv.gz"
+    path.write_bytes(gzip.compress(text(rows))[:-5000])
+    with pytest.raises(TableError, match=r"table.csv.gz could not be read as a table: "):
+        prepare(path, "y", "auto", ReadOptions())
+
+
+def test_a_columnar_file_without_rows(tmp_path):
+    path = tmp_path / "table.parquet"
+    parquet.write_table(
+        pa.table({"a": pa.array([], pa.int64()), "y": pa.array([], pa.int64())}), path
+    )
+    with pytest.raises(TableError, match="has 0 rows and 2 columns: there is nothing to use"):
+        prepare(path, "y", "auto", ReadOptions())
+
+
+def test_views_of_strings_are_text(tmp_path):
+    path = tmp_path / "table.feather"
+    c = pa.array([WORDS[i % 3] for i in range(N)], pa.string_view())
+    feather.write_feather(pa.table({"c": c, "y": np.arange(N) * 1.0}), str(path))
+    found = prepare(path, "y", "auto", ReadOptions())
+    learned = learn_plan(found.table, found.target, found.y)
+    assert dict(learned.plan.describe())["c"] == "text, one-hot: blue, green, red"
 
 
 def test_there_are_enough_of_them():

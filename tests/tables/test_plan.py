@@ -137,6 +137,71 @@ def test_a_column_that_changed_its_kind_is_refused_by_line():
         learned.plan.apply(table(x=np.array(["2020-01-01"], dtype="datetime64[D]")))
 
 
+def test_a_typed_column_may_come_as_text_later():
+    days = np.datetime64("2020-01-01") + np.arange(60)
+    learned = learn(t=days)
+    assert learned.plan.columns[0].written == "native"
+    X, _ = learned.plan.apply(table(t=["2020-01-03", "2020-01-04T01:00+01:00", "2020-01-05 12:00"]))
+    np.testing.assert_allclose(X[:, 0], [2.0, 3.0, 4.5])
+    with pytest.raises(TableError, match=r"line 3, column 't': '2020-01-32' is not a date"):
+        learned.plan.apply(table(t=["2020-01-03", "2020-01-32"]))
+    with pytest.raises(TableError, match=r"type double, but dates are needed"):
+        learned.plan.apply(table(t=[1.0, 2.0]))
+
+
+def test_a_column_without_any_type_is_missing_throughout():
+    learned = learn(
+        x=words(range(60)),
+        t=words(np.datetime64("2020-01-01") + np.arange(60)),
+        c=[("red", "green", "blue")[i % 3] for i in range(60)],
+        void=pa.nulls(60),
+    )
+    assert dict(learned.plan.describe())["void"] == "left out: every value is missing"
+    X, notes = learned.plan.apply(table(x=pa.nulls(2), t=pa.nulls(2), c=pa.nulls(2)))
+    x, t, *c = (learned.plan.inputs.index(n) for n in ("x", "t (days)", "c = blue", "c = red"))
+    np.testing.assert_array_equal(X[:, [x, t]], [[29.5, 29.5]] * 2)
+    np.testing.assert_array_equal(X[:, c], 0.0)
+    assert notes[-1] == (
+        "Column 'c': 2 missing values; there was none in the training rows, so they are treated "
+        "as unknown."
+    )
+
+
+def test_numbers_as_text_are_their_shortest_writing():
+    y = np.arange(60.0)
+    rows = table(v=[(0.1, 2.0, None)[i % 3] for i in range(60)], gone=[""] * 60, y=words(y))
+    plan = learn_plan(rows, NUMBER, y, PlanOptions(text=("v", "gone"))).plan
+    assert dict(plan.describe()) == {
+        "v": "text, one-hot: 0.1, 2, and one for missing values",
+        "gone": "left out: every value is missing",
+    }
+
+
+def test_dates_of_a_few_days_or_of_one():
+    n = 60
+    learned = learn(
+        t=words(np.datetime64("2020-01-01") + np.arange(n) % 9),
+        same=["2020-01-01"] * n,
+    )
+    assert learned.plan.inputs == ["t (days)"]  # nine days say nothing about weekdays
+    assert dict(learned.plan.describe())["same"] == "left out: constant, always the same date"
+    with pytest.raises(TableError, match="holds dates; a target must be numbers or labels"):
+        learn_target(table(y=["2020-01-01", "2020-01-02"] * 30), "y", "auto", [])
+
+
+def test_a_class_of_one_row_leaves_the_encoding_of_the_whole_in_its_part():
+    c = [f"p{i % 20}" for i in range(60)]
+    y = np.array([("a", "b")[i // 20 % 2] for i in range(60)])
+    y[7] = "rare"
+    target = TargetPlan("y", "classification", "text", ("a", "b", "rare"))
+    learned = learn_plan(table(c=c, y=y.tolist()), target, y)
+    whole = TargetEncoder(target_type="multiclass").fit(np.array(c)[:, None], y)
+    expected = whole.transform(np.array(c)[:, None])
+    same = np.isclose(learned.X, expected).all(axis=1)
+    assert same[7]
+    assert 12 <= same.sum() < 60  # its part of a fifth; the others are fitted without their rows
+
+
 def test_choices_of_the_user():
     columns = {"a": words(np.arange(60) % 4), "c": [f"p{i % 20}" for i in range(60)]}
     y = np.arange(60.0)

@@ -130,6 +130,32 @@ def test_the_kernel_of_a_classifier_is_drawn_too():
     assert png(display.figure_)
 
 
+def test_a_known_density_is_drawn_beside_the_learned_one():
+    omega = np.linspace(0.0, 3.0, 20)
+    display = SpectralDensityDisplay.from_estimator(
+        one_input().model, frequencies=omega, true_density=lambda w: 4.0 * np.exp(-w)
+    )
+    _, y = line(display.ax_, "true density")
+    np.testing.assert_allclose(y, 4.0 * np.exp(-omega))
+    assert display.ax_.get_ylim()[1] > 4.0  # the taller of both decides
+
+
+def test_an_input_may_be_named():
+    model, lags = three_inputs().model, [0.0, 0.3]
+    by_name = KernelDisplay.from_estimator(model, feature="input 2", lags=lags)
+    by_number = KernelDisplay.from_estimator(model, feature=2, lags=lags)
+    np.testing.assert_array_equal(by_name.mean, by_number.mean)
+
+
+def test_lags_of_inputs_as_they_are_end_where_the_kernel_does():
+    rng = np.random.default_rng(0)
+    X = 0.01 * rng.standard_normal((60, 1))
+    model = small(input_scaling="none", spectral_scale=200.0).fit(X, np.sin(200.0 * X[:, 0]))
+    display = KernelDisplay.from_estimator(model)
+    assert 0.001 < display.lags[-1] < 1.0  # six units, as for standardised inputs, would be far off
+    assert abs(display.mean[-1]) < 0.2
+
+
 def test_given_axes_are_used():
     figure, ax = pyplot.subplots()
     display = SpectralDensityDisplay.from_estimator(one_input().model, ax=ax)

@@ -48,6 +48,8 @@ def test_calibrated_probabilities_have_a_small_error_and_others_do_not():
 def test_bad_probabilities_get_a_sentence(p, yes, words):
     with pytest.raises(ValueError, match=words):
         reliability(p, yes)
+    with pytest.raises(ValueError, match="bins must be at least 1, but is 0"):
+        reliability([0.5], [1], bins=0)
 
 
 def test_the_top_class_is_right_or_not():
@@ -110,6 +112,21 @@ def test_three_classes_and_named_inputs(frame):
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert labels == ["a", "b", "c"]
     assert png(display.figure_)
+
+
+def test_a_surface_without_points_and_without_doubt():
+    grid = np.linspace(0, 1, 5)
+    p = np.zeros((5, 5, 2))
+    p[:, :2], p[:, 2:] = [0.99, 0.01], [0.02, 0.98]
+    display = DecisionSurfaceDisplay(
+        grid, grid, p, p - 0.005, p + 0.005, classes=np.array([0, 1]), names=("a", "b")
+    )
+    assert not display.unsure.any()
+    ax = display.plot().ax_
+    assert ax.get_legend() is None
+    assert not ax.get_lines()
+    model, X, _ = two_classes()
+    assert not DecisionSurfaceDisplay.from_estimator(model, X, resolution=5).ax_.get_lines()
 
 
 def test_a_surface_needs_two_inputs():

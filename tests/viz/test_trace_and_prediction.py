@@ -74,6 +74,15 @@ def test_a_classifier_shows_its_likelihood_and_no_noise():
     np.testing.assert_allclose(drawn.get_ydata(), model.trace_[1]["log_likelihood"])
 
 
+def test_without_a_warm_up_nothing_is_shaded():
+    chains = [
+        {**chain, "warmup": 0} for chain in TraceDisplay.from_estimator(one_input().model).chains
+    ]
+    display = TraceDisplay(chains).plot()
+    assert not any(ax.patches for ax in display.ax_)
+    assert display.ax_[-1].get_xlabel() == "sweep"
+
+
 def test_a_wrong_number_of_axes_is_refused():
     with pytest.raises(ValueError, match="need 4 axes, but 1"):
         TraceDisplay.from_estimator(one_input().model, ax=pyplot.subplots()[1])

@@ -84,10 +84,8 @@ def _columnar(path: Path, is_parquet: bool) -> Table:
 
 def _one_array(column: Any) -> Any:
     array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_string_view(array.type):
-        array = array.cast(pa.string())
+        array = pa.array(array.to_pylist(), pa.string())  # Arrow 16 has no cast for these
     return array
