@@ -38,7 +38,6 @@ from banklearn.posterior.classify import (
     probability_samples,
 )
 from banklearn.posterior.draws import classification_draw, weights_draw
-from banklearn.posterior.extrapolation import prior_share_of_classes
 from banklearn.posterior.predict import row_blocks
 from banklearn.sampler import joint_move
 from banklearn.sampler import sweep as collapsed
@@ -346,9 +345,6 @@ class BankClassifier(ClassifierMixin, BankBase):
         codes = np.minimum(codes, len(self.classes_) - 1)
         known = self.classes_[codes] == y
         return np.where(known, log_p[np.arange(len(y)), codes], -np.inf)
-
-    def _prior_share(self, X: Array) -> Array:
-        return prior_share_of_classes(self.draws_, X, self.trend_, self.tree_)
 
     def _in_class_order(self, p: Array) -> Array:
         """(C, n) in the order of the tree to (n, C) in the order of classes_, summing to one."""

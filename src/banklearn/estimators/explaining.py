@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from banklearn.estimators import parameters as check
 from banklearn.posterior.diagnostics import Agreement, agreement
@@ -14,8 +13,6 @@ from banklearn.posterior.explain import KernelExplanation, explain_kernel
 from banklearn.posterior.extrapolation import THRESHOLD, Extrapolation, prior_share
 from banklearn.posterior.functions import functions_by_chain
 from banklearn.posterior.predict import row_blocks
-
-Array = NDArray[np.float64]
 
 
 class Explains:
@@ -69,17 +66,14 @@ class Explains:
     def extrapolation(self, X: Any, threshold: float = THRESHOLD) -> Extrapolation:
         """How far the predictive law of each row has fallen back to the prior.
 
-        `prior_share` (n,) is the posterior variance of the function (of the class probabilities,
-        for a classifier) over the prior variance of the kernel's part, at most 1; `doubtful` (n,)
-        marks rows where it exceeds the threshold. A row that is not marked can still be predicted
-        wrongly: a smooth kernel may continue with confidence.
+        `prior_share` (n,) is the posterior variance of the latent function over the prior
+        variance of the kernel's part, at most 1; `doubtful` (n,) marks rows where it exceeds the
+        threshold. A row that is not marked can still be predicted wrongly: a smooth kernel may
+        continue with confidence.
         """
         check.inside("threshold", threshold)
         rows = self._rows(X)
         share = np.empty(len(rows))
         for part in row_blocks(rows):
-            share[part] = self._prior_share(rows[part])
+            share[part] = prior_share(self.draws_, rows[part], self.trend_)
         return Extrapolation(share, share > threshold)
-
-    def _prior_share(self, X: Array) -> Array:
-        return prior_share(self.draws_, X, self.trend_)
