@@ -1,6 +1,8 @@
 """The studies of the sampler run at tiny sizes, and count what they say."""
 
+import argparse
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -131,3 +133,24 @@ def test_a_class_is_missed_where_rows_have_it_and_none_is_given_to_it(scripts):
     assert cells[5:] == ["1: 2/3, 2: 0/1, 3: 1/2", "0.1", "350", "9"]
     assert len(cells) == rare.HEADER.splitlines()[0].count("|") - 1
     assert "| none |" in rare.line(4, "ready", 0.0, y, np.array([3, 1, 2, 1, 3, 1]), "", "", "")
+
+
+def test_both_decisions_are_measured_on_a_fold(scripts, tmp_path, monkeypatch, capsys):
+    rare = scripts("rare_classes")
+    rng = np.random.default_rng(0)
+    y = np.repeat([1.0, 2.0, 3.0], [200, 40, 20])
+    made = SimpleNamespace(X=(2.0 * y + rng.standard_normal(260))[:, None], y=y)
+    monkeypatch.setattr(rare, "load", lambda name: made)
+    out = tmp_path / "rare.md"
+    command = argparse.Namespace(
+        set="made", max_error=0.4, limit=2.0, frequencies=8, gpu=False, out=out
+    )
+    first, second = rare.measure(1, command).splitlines()[:2]
+    assert "| most probable | 0.00 |" in first
+    assert "| ready for rare |" in second
+    kept = np.load(tmp_path / "rare-1.npz")
+    assert kept["p"].shape == (52, 3)
+    wrong = (kept["p"] * kept["costs"]).argmax(axis=1) + 1 != kept["y"]
+    assert f"| {wrong.mean():.5f} |" in second
+    command.max_error = 1e-6
+    assert "cannot be promised" in rare.measure(1, command)

@@ -4,13 +4,26 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import binomtest
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from banklearn import BankClassifier, RareClassClassifier
-from banklearn.estimators.rare_classes import CONFIDENCE, POWERS, Curve, costs, curve, hold_out
+from banklearn.estimators.rare_classes import (
+    CONFIDENCE,
+    POWERS,
+    Curve,
+    costs,
+    curve,
+    equal_rows,
+    hold_out,
+)
 
 SMALL = {"n_frequencies": 4, "n_warmup": 2, "n_draws": 2, "n_chains": 1, "random_state": 0}
 
@@ -55,14 +68,14 @@ def test_power_zero_is_the_most_probable_class_and_power_one_treats_classes_alik
 def test_the_curve_is_what_a_plain_count_gives():
     rng = np.random.default_rng(2)
     p = rng.dirichlet([3.0, 1.0, 1.0, 0.5], 150)
-    codes = rng.choice(3, 150)  # the last class has no row here
+    codes = rng.choice(4, 150, p=[0.5, 0.3, 0.15, 0.05])
     share = np.array([0.6, 0.2, 0.15, 0.05])
     found = curve(p, codes, share, np.ones(150))
     for k, power in enumerate(POWERS):
         chosen = (p * share**-power).argmax(1)
         wrong = int((chosen != codes).sum())
         assert found.error[k] == pytest.approx(wrong / 150, rel=1e-12)
-        recalls = [(chosen[codes == c] == c).mean() for c in range(3)]
+        recalls = [(chosen[codes == c] == c).mean() for c in range(4)]
         assert found.recall[k] == pytest.approx(np.mean(recalls), rel=1e-12)
         both_sides = 1.0 - 2.0 * (1.0 - CONFIDENCE)
         limit = binomtest(wrong, 150).proportion_ci(both_sides, method="exact").high
@@ -84,22 +97,65 @@ def test_equal_weights_are_no_weights_and_unequal_ones_make_fewer_rows():
 
 
 def test_nothing_right_and_nothing_wrong_have_bounds():
-    p = np.tile([0.9, 0.1], (20, 1))
+    codes = np.tile([0, 1], 10)
+    p = np.where(np.arange(2) == codes[:, None], 0.9, 0.1)
     share = np.array([0.5, 0.5])
-    wrong = curve(p, np.ones(20, dtype=int), share, np.ones(20))
+    wrong = curve(p, 1 - codes, share, np.ones(20))
     np.testing.assert_array_equal(wrong.error_bound, 1.0)
-    right = curve(p, np.zeros(20, dtype=int), share, np.ones(20))
+    right = curve(p, codes, share, np.ones(20))
     np.testing.assert_allclose(right.error_bound, 1.0 - 0.1 ** (1 / 20), rtol=1e-12)
 
 
 def test_a_part_of_each_class_is_held_out():
     codes = np.repeat([0, 1, 2, 3], [100, 10, 2, 1])
-    held = hold_out(codes, 0.2, np.random.RandomState(0))
+    group = np.arange(len(codes), dtype=np.uint64)
+    held = hold_out(group, codes, 0.2, np.random.RandomState(0))
     assert np.bincount(codes[held], minlength=4).tolist() == [20, 2, 1, 0]
-    most = hold_out(codes, 0.99, np.random.RandomState(0))
+    most = hold_out(group, codes, 0.99, np.random.RandomState(0))
     assert np.bincount(codes[most], minlength=4).tolist() == [99, 9, 1, 0]
-    other = hold_out(codes, 0.2, np.random.RandomState(1))
+    other = hold_out(group, codes, 0.2, np.random.RandomState(1))
     assert (held != other).any()
+
+
+def test_equal_rows_are_held_out_together():
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 2, (400, 3)).astype(float)
+    codes = rng.integers(0, 2, 400)
+    group = equal_rows(X, codes)
+    _, expected = np.unique(np.column_stack([X, codes]), axis=0, return_inverse=True)
+    pairs = set(zip(group.tolist(), expected.ravel().tolist(), strict=True))
+    assert len(pairs) == len(set(group.tolist())) == len(set(expected.ravel().tolist()))
+    held = hold_out(group, codes, 0.3, np.random.RandomState(0))
+    assert not set(group[held].tolist()) & set(group[~held].tolist())
+    for other in (X.astype(str), csr_array(X)):
+        assert len(set(equal_rows(other, codes).tolist())) == 400
+
+
+def test_a_row_given_three_times_is_a_row_of_weight_three():
+    X, y = make_data(rows=(300, 40, 12))
+    model = RareClassClassifier(LogisticRegression(), max_error=0.15, random_state=0)
+    weighted = clone(model).fit(X, y, sample_weight=np.full(len(y), 3.0))
+    repeated = clone(model).fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+    for name, value in weighted.curve_._asdict().items():
+        np.testing.assert_allclose(getattr(repeated.curve_, name), value, rtol=1e-9, err_msg=name)
+    assert weighted.power_ == repeated.power_
+
+
+def test_copies_promise_no_more_than_the_rows_themselves():
+    X, y = make_data(rows=(200, 60, 12))
+    forest = RandomForestClassifier(10, random_state=0)
+    model = RareClassClassifier(forest, max_error=0.1, random_state=0)
+    with pytest.warns(UserWarning, match="cannot be promised"):
+        model.fit(np.repeat(X, 4, axis=0), np.repeat(y, 4))
+
+
+def test_rows_of_a_class_that_cannot_be_held_out_count_as_wrong():
+    p = np.tile([0.8, 0.1, 0.1], (30, 1))
+    share = np.array([0.6, 0.3, 0.1])
+    codes = np.repeat([0, 1], [20, 10])
+    found = curve(p, codes, share, np.ones(30))
+    assert found.error[0] == pytest.approx(0.1 + 0.9 * 10 / 30, rel=1e-12)
+    assert found.recall[0] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +263,7 @@ def test_targets_that_cannot_be():
     model = RareClassClassifier(LogisticRegression())
     with pytest.raises(ValueError, match="target y is None"):
         model.fit(X, None)
-    with pytest.raises(ValueError, match=r"No class has two rows.* 2 rows and 2 classes"):
+    with pytest.raises(ValueError, match=r"No class has two different rows.* 2 rows and 2 classes"):
         model.fit(X[:2], ["a", "b"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, y[:-1])
@@ -215,3 +271,61 @@ def test_targets_that_cannot_be():
         model.fit(X, y, sample_weight=-np.ones(len(y)))
     with pytest.raises(ValueError, match="zero"):
         model.fit(X, y, sample_weight=np.zeros(len(y)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["a", float("nan"), "b"], "no label in row 1"),
+        (["a", None, "b"], "no label in row 1"),
+        (pd.Series(["a", pd.NA, "b"], dtype="string"), "no label in row 1"),
+        (pl.Series(["a", None, "b"]), "no label in row 1"),
+        (["a", 7, "b"], "mixes text and other labels"),
+        (np.ma.masked_array([0, 1, 1], [False, True, False]), "masked"),
+    ],
+    ids=["nan", "None", "NA", "null", "mixed", "masked"],
+)
+def test_labels_that_are_none_are_refused(labels, words):
+    with pytest.raises(ValueError, match=words):
+        RareClassClassifier(LogisticRegression()).fit(np.zeros((3, 1)), labels)
+
+
+@pytest.mark.parametrize("left_out", [0, 1, 2])
+def test_an_estimator_that_leaves_a_class_out_is_refused(left_out):
+    X, y = make_data(rows=(40, 20, 9))
+    codes = np.unique(y, return_inverse=True)[1]
+    weights = {c: float(c != left_out) for c in range(3)}
+    model = RareClassClassifier(BankClassifier(**SMALL, class_weight=weights))
+    with pytest.raises(ValueError, match="no weight of zero for a class"):
+        model.fit(X, codes)
+
+
+def test_a_checkpoint_is_refused_before_anything_is_fitted(tmp_path):
+    X, y = make_data(rows=(40, 20, 9))
+    inner = BankClassifier(**SMALL, checkpoint=tmp_path / "kept")
+    for estimator in (inner, make_pipeline(StandardScaler(), inner)):
+        with pytest.raises(ValueError, match="fits its estimator twice"):
+            RareClassClassifier(estimator).fit(X, y)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_fit_that_fails_leaves_the_one_before():
+    X, y = make_data(rows=(60, 20, 9))
+    model = RareClassClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="No class has two different rows"):
+        model.fit(X[:2], ["a", "b"])
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_estimators_inside_a_pipeline_are_seeded_and_weights_need_a_taker():
+    X, y = make_data(rows=(60, 20, 9))
+    inner = make_pipeline(StandardScaler(), BankClassifier(**SMALL | {"random_state": None}))
+    a, b = (RareClassClassifier(inner, random_state=5).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
+        RareClassClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.full(len(y), 2.0))
+
+
+def test_a_class_of_next_to_no_weight_has_a_finite_cost():
+    assert np.isfinite(costs(np.array([1.0, 1e-310]), 1.0)).all()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import (
@@ -18,11 +19,18 @@ from sklearn.utils import (
     indexable,
 )
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
-from banklearn.estimators.data import check_weight, validate_data
+from banklearn.estimators.data import (
+    check_weight,
+    refuse_unsorted_labels,
+    validate_data,
+)
+from banklearn.limits import SMALLEST_OPTION
+from banklearn.numerics.duplicates import row_hash
+from banklearn.sources.values import refuse_masked
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -58,15 +66,18 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier with predict_proba, default=None
-        What gives the probabilities; it is cloned. None takes a BankClassifier.
+        What gives the probabilities; it is cloned. None takes a BankClassifier. Leave its
+        class weights out: rare classes would be preferred twice.
     max_error : float or None
         The largest power whose error stays below this with a probability of 90 %, judged by the
-        hold-out rows, is taken. None takes the power that recognises the largest share of a
-        class's rows, averaged over classes; of equals, the smallest.
+        hold-out rows, is taken (with weights that differ, about 90 %). None takes the power that
+        recognises the largest share of a class's rows, averaged over classes; of equals, the
+        smallest.
     holdout : float, default=0.2
-        Share of each class's rows that are held out, at least one where a class has two.
+        Share of each class's rows that are held out, at least one where a class has two. Rows of
+        equal numbers stay together.
     random_state : int, RandomState or None
-        Seed of the hold-out, and of the default estimator or one that has none.
+        Seed of the hold-out, and of every estimator inside that has none.
 
     Attributes
     ----------
@@ -117,7 +128,10 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "RareClassClassifier requires y to be passed, but the target y is None."
             )
-        X, y = indexable(to_memory(X), to_memory(y))
+        X, y = to_memory(X), to_memory(y)
+        refuse_masked("y", y)
+        refuse_unsorted_labels(y)
+        X, y = indexable(X, y)
         # Remembers names and number of inputs; the estimator looks at the values.
         validate_data(self, X, dtype=None, ensure_all_finite=False, skip_check_array=True)
         labels = column_or_1d(y, warn=True)
@@ -131,27 +145,36 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator = self._unfitted(rng)
 
         # All rows first: whatever is wrong with them is said before any time is spent twice.
-        self.estimator_ = _fit(estimator, X, labels, weight)
-        codes = np.searchsorted(self.classes_, labels)
-        mass = np.bincount(codes, weights=weight, minlength=len(self.classes_))
-        held = hold_out(codes, self.holdout, rng)
+        fitted = _fit(estimator, X, labels, weight)
+        classes, codes = np.unique(labels, return_inverse=True)
+        if len(fitted.classes_) != len(classes) or (fitted.classes_ != classes).any():
+            raise ValueError(
+                f"y has the classes {classes.tolist()}, but the estimator learned "
+                f"{np.asarray(fitted.classes_).tolist()}: give it no weight of zero for a class."
+            )
+        mass = np.bincount(codes, weights=weight).astype(np.float64)
+        group = equal_rows(X, codes)
+        held = hold_out(group, codes, self.holdout, rng)
         if not held.any():
             raise ValueError(
-                "No class has two rows, so none can be held out to choose how readily a class is "
-                f"predicted; there are {len(codes)} rows and {len(mass)} classes."
+                "No class has two different rows, so none can be held out to choose how readily a "
+                f"class is predicted; there are {len(codes)} rows and {len(mass)} classes."
             )
-        rest = np.flatnonzero(~held)
+        rest, tested = np.flatnonzero(~held), np.flatnonzero(held)
         part = None if weight is None else weight[rest]
         trial = _fit(clone(estimator), _safe_indexing(X, rest), labels[rest], part)
-        tested = np.flatnonzero(held)
-        self.curve_ = curve(
-            trial.predict_proba(_safe_indexing(X, tested)),
-            codes[tested],
+        # Rows that are equal were seen once, however often they are there.
+        _, first, copies = np.unique(group[tested], return_index=True, return_inverse=True)
+        seen = tested[first]
+        found = curve(
+            trial.predict_proba(_safe_indexing(X, seen)),
+            codes[seen],
             mass / mass.sum(),
-            np.ones(len(tested)) if weight is None else weight[tested],
+            np.bincount(copies, weights=None if weight is None else weight[tested]),
         )
-        self.power_ = self._choose(self.curve_)
+        self.curve_, self.power_ = found, self._choose(found)
         self.costs_ = costs(mass / mass.sum(), self.power_)
+        self.estimator_ = fitted
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -185,8 +208,14 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         from banklearn.estimators.classifier import BankClassifier
 
         estimator = BankClassifier() if self.estimator is None else clone(self.estimator)
-        if estimator.get_params().get("random_state", 0) is None:
-            estimator.set_params(random_state=int(rng.randint(2**31 - 1)))
+        for name, value in sorted(estimator.get_params().items()):
+            if value is None and name.split("__")[-1] == "random_state":
+                estimator.set_params(**{name: int(rng.randint(2**31 - 1))})
+            if value is not None and name.split("__")[-1] == "checkpoint":
+                raise ValueError(
+                    "RareClassClassifier fits its estimator twice, so it cannot have one "
+                    f"checkpoint ({value!r}). Give it none."
+                )
         return estimator
 
     def _choose(self, found: Curve) -> float:
@@ -219,35 +248,57 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 def costs(share: Array, power: float) -> Array:
     """share ** -power, beside that of the most frequent class."""
-    return np.asarray((share / share.max()) ** -power)
+    return np.asarray(np.maximum(share / share.max(), SMALLEST_OPTION) ** -power)
 
 
-def hold_out(codes: Places, part: float, rng: np.random.RandomState) -> NDArray[np.bool_]:
-    """Rows to hold out: this part of each class, at least one of two, never all of a class."""
+def equal_rows(X: Any, codes: Places) -> NDArray[np.uint64]:
+    """A number for each row that equal rows of one class share; rows of text all differ."""
+    values = None if issparse(X) else np.asarray(X)
+    if values is None or values.ndim != 2 or values.dtype.kind not in "biuf":
+        return np.arange(len(codes), dtype=np.uint64)
+    return row_hash(values.astype(np.float64, copy=False), codes.astype(np.float64))
+
+
+def hold_out(
+    group: NDArray[np.uint64], codes: Places, part: float, rng: np.random.RandomState
+) -> NDArray[np.bool_]:
+    """Rows to hold out: this part of each class, at least one of two, never all of a class.
+
+    Rows of one group are held out together, or none of them.
+    """
     held = np.zeros(len(codes), dtype=bool)
     for c in np.unique(codes):
-        rows = np.flatnonzero(codes == c)
-        count = min(max(1, round(part * len(rows))), len(rows) - 1)
-        held[rng.permutation(rows)[:count]] = True
+        groups = np.unique(group[codes == c])
+        count = min(max(1, round(part * len(groups))), len(groups) - 1)
+        held |= np.isin(group, rng.permutation(groups)[:count])
     return held
 
 
 def curve(p: Array, codes: Places, share: Array, weight: Array) -> Curve:
-    """Errors and recall of each power on rows with probabilities p (n, C) and classes codes."""
+    """Errors and recall of each power on rows with probabilities p (n, C) and classes codes.
+
+    A class of which no row could be held out counts as wrong: nobody would have known it.
+    """
     wrong = np.stack([(p * costs(share, a)).argmax(axis=1) != codes for a in POWERS])
     weight = weight / weight.max()
     error = wrong @ weight / weight.sum()
     present = np.bincount(codes, weights=weight, minlength=len(share))
     missed = np.stack([np.bincount(codes, weight * w, minlength=len(share)) for w in wrong])
-    seen = present > 0.0  # a class of one row is not held out
+    seen = present > 0.0
     recall = 1.0 - (missed[:, seen] / present[seen]).mean(axis=1)
     # The exact upper limit for a share (Clopper and Pearson, 1934); rows of different weights
-    # count as fewer rows of one weight (Kish, 1965).
+    # count as fewer rows of one weight (Kish, 1965), which is an approximation.
     n = weight.sum() ** 2 / (weight**2).sum()
     bound = beta.ppf(CONFIDENCE, n * error + 1.0, np.maximum(n * (1.0 - error), 1e-9))
-    return Curve(POWERS, error, np.where(error < 1.0, bound, 1.0), recall)
+    bound = np.where(error < 1.0, bound, 1.0)
+    unknown = share[~seen].sum()
+    return Curve(
+        POWERS, unknown + (1.0 - unknown) * error, unknown + (1.0 - unknown) * bound, recall
+    )
 
 
 def _fit(estimator: Any, X: Any, y: NDArray[Any], weight: Array | None) -> Any:
     """Fit; weights are named only where there are some."""
+    if weight is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise TypeError(f"{type(estimator).__name__} takes no sample_weight; leave it out.")
     return estimator.fit(X, y) if weight is None else estimator.fit(X, y, sample_weight=weight)
