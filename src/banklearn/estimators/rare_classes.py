@@ -105,7 +105,7 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> int((plain.predict(seldom) == "seldom").sum())
     2
     >>> int((ready.predict(seldom) == "seldom").sum())
-    13
+    12
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             trial.predict_proba(_safe_indexing(X, seen)),
             codes[seen],
             mass / mass.sum(),
-            np.bincount(copies, weights=None if weight is None else weight[tested]),
+            np.bincount(copies, np.ones(len(tested)) if weight is None else weight[tested]),
         )
         self.curve_, self.power_ = found, self._choose(found)
         self.costs_ = costs(mass / mass.sum(), self.power_)
