@@ -170,7 +170,7 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             trial.predict_proba(_safe_indexing(X, seen)),
             codes[seen],
             mass / mass.sum(),
-            np.bincount(copies, np.ones(len(tested)) if weight is None else weight[tested]),
+            np.bincount(copies, None if weight is None else weight[tested]).astype(np.float64),
         )
         self.curve_, self.power_ = found, self._choose(found)
         self.costs_ = costs(mass / mass.sum(), self.power_)
