@@ -93,6 +93,11 @@ def test_rounding_decides_nothing():
     for tenth in (np.array([2.8, 1.0, 0.1, 0.1]), np.array([1.9, 1.9, 0.1, 0.1])):
         for scale in (1.0, 0.1, 1 / 3, 7e5):
             assert grow(scale * tenth) == grow(scale * tenth * (1 - 1e-12)) == stick(4)
+    # The same at the edge of a half.
+    half = (0.5 + ROUNDING) * 8
+    mass = np.array([half, *3 * [(8 - half - 0.04) / 3], *4 * [0.01]])
+    assert mass.mean() == 1.0
+    assert grow(mass).nodes[0] == (0, 4, 8)
     # Two billionths less than a tenth are less, and what is exactly at the edge is not.
     edge = (1.0 - ROUNDING) * RARE
     assert grow(np.array([2.0 - edge, 2.0 - edge, edge, edge])) == stick(4)

@@ -253,9 +253,12 @@ def test_a_step_is_halved_until_it_climbs():
     """The first step by hand: saturated labels, where a full step overshoots by far."""
     columns, offset, y, lam = np.ones((1, 8)), np.full(8, 15.0), np.zeros(8), 1e-4
     p = 1 / (1 + np.exp(-15.0))
-    step = -8 * p / (8 * p * (1 - p) + lam)
-    before, size = height(np.zeros(1), columns, offset, y, lam, None), 1.0
-    while height(np.array([size * step]), columns, offset, y, lam, None) < before:
+    step, size = -8 * p / (8 * p * (1 - p) + lam), 1.0
+
+    def at(b):
+        return -8 * np.logaddexp(0.0, 15.0 + b) - 0.5 * lam * b**2
+
+    while at(size * step) < at(0.0):
         size /= 2
     assert size < 0.1
     b, _ = mode(columns, offset, y, lam, steps=1)
