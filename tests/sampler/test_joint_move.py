@@ -184,6 +184,44 @@ def test_rows_of_weight_two_are_rows_given_twice():
     close(chains[0].beta, chains[1].beta, 1e-6, 1e-7)
 
 
+@pytest.mark.parametrize(("trend", "C"), [("constant", 2), ("linear", 2), ("linear", 3)])
+def test_the_weights_of_the_trend_take_the_path_of_recomputing_everything(trend, C):
+    taken = []
+    for seed in range(25):
+        problem = make_labelled(seed, N=8, M=2, C=C, trend=trend, lam_log_mean=-5.0)
+        lam, tasks, Phi = problem.state.lam, tasks_of(problem), problem.features()
+        rng, beta = np.random.default_rng(seed), problem.beta.copy()
+        for first in range(0, problem.h, 2):
+            at = slice(first, min(first + 2, problem.h))
+            pair, width = np.zeros((2, 8)), at.stop - first
+            pair[:width] = Phi[:, at].T
+            b_now = rng.standard_normal((C - 1, 2)) / np.sqrt(lam)
+            b_now[:, :width] = beta[:, at]
+            others = beta.copy()
+            others[:, at] = 0.0
+            offsets = [Phi[t.rows] @ b for t, b in zip(tasks, others, strict=True)]
+            columns = [np.ascontiguousarray(pair[:, t.rows]) for t in tasks]
+            b_star, log_ratio = joint_move.move(columns, columns, b_now, offsets, tasks, lam, rng)
+            taken.append(rng.random() < np.exp(min(log_ratio, 0.0)))
+            if taken[-1]:
+                beta[:, at] = b_star[:, :width]
+        moved, F = problem.beta.copy(), [Phi[t.rows] @ b for t, b in zip(tasks, beta, strict=True)]
+        now = [Phi[t.rows] @ b for t, b in zip(tasks, problem.beta, strict=True)]
+        joint_move._trend_weights(
+            problem.engine(),
+            problem.model,
+            moved,
+            now,
+            tasks,
+            problem.state,
+            np.random.default_rng(seed),
+        )
+        close(moved, beta, 1e-6, 1e-8)
+        for f, expected in zip(now, F, strict=True):
+            close(f, expected, 1e-6, 1e-7)
+    assert 3 < sum(taken) < len(taken) - 3
+
+
 @pytest.mark.parametrize("trend", ["constant", "linear"])  # one column, and an odd number of them
 def test_the_weights_of_the_trend_keep_their_law(trend):
     # Weights from their prior, labels from the weights, one move: the weights keep their prior.
