@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize, minimize_scalar
 from sklearn.exceptions import NotFittedError
 
 from banklearn import BankClassifier, BankFeatures, BankRegressor, load_model, polish
@@ -204,3 +205,53 @@ def test_what_cannot_be_polished_is_refused(regression, labels):
         polish(classifier, X, (X[:, 0] > 0).astype(int))
     with pytest.raises(NotFittedError):
         polish(BankRegressor(), X, X[:, 0])
+
+
+def depth_of(model, gram):
+    """Minus the log posterior of log lam, given the frequencies."""
+
+    def depth(log_lam):
+        solved = precision.solve(gram, float(np.exp(log_lam)), model.likelihood, JitterCount())
+        return -precision.log_conditional(solved, model.prior)
+
+    return depth
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_lam_goes_no_farther_than_it_may_at_once(regression_parts, sign):
+    engine, model, state, weights = regression_parts
+    gram, _ = ascent.measure(engine, model, state, model.likelihood.newton(weights.mean))
+    far = np.log(state.lam) + 12.0 * sign
+    found = ascent.best_lam(model, state.with_(lam=float(np.exp(far))), gram)
+    assert np.log(found.lam) == pytest.approx(far - 4.0 * sign, abs=0.01)
+
+
+def test_the_best_lam_stays(regression_parts):
+    """A search that ends beside it, by its own tolerance, changes nothing."""
+    engine, model, state, weights = regression_parts
+    gram, _ = ascent.measure(engine, model, state, model.likelihood.newton(weights.mean))
+    depth = depth_of(model, gram)
+    best = minimize_scalar(depth, bracket=(-3.0, 3.0), options={"xtol": 1e-12}).x
+    again = ascent.best_lam(model, state.with_(lam=float(np.exp(best))), gram)
+    assert depth(np.log(again.lam)) <= depth(best)
+    assert again.lam == pytest.approx(np.exp(best), rel=1e-9)
+
+
+def test_frequencies_climb_as_l_bfgs_with_twenty_steps_in_mind(regression_parts):
+    engine, model, state, weights = regression_parts
+    working = ascent.working_of(engine, model, state, weights)
+    target = ascent.Target(engine, model.likelihood, model.trend, state, working, JitterCount())
+
+    def objective(v):
+        V = v.reshape(state.W.shape)
+        point = target.point(V)
+        return 0.5 * (V**2).sum() - point.solved.log_evidence, (V - point.slope).ravel()
+
+    start, ends = target.whiten(state.W).ravel(), {}
+    for memory in (19, 20, 21):
+        options = {"maxiter": 40, "maxcor": memory}
+        ends[memory] = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
+    _, V = ascent.climb_frequencies(engine, model, state, working, 40)
+    error = {memory: np.abs(end - V.ravel()).max() for memory, end in ends.items()}
+    assert error[20] < 1e-8
+    assert min(error[19], error[21]) > 10 * error[20]

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from banklearn.model.class_tree import ClassTree, Node, class_probabilities, grow, stick
+from banklearn.model.class_tree import (
+    RARE,
+    ROUNDING,
+    ClassTree,
+    Node,
+    class_probabilities,
+    grow,
+    stick,
+)
 from helpers import close
 from trees import HALVES, ONE_ALONE, log_path
 
@@ -82,9 +90,18 @@ def test_rounding_decides_nothing():
         assert grow(half).nodes[0] == (0, 4, 8)
         assert grow(half * [1.001, 1, 1, 1, 1, 1, 1, 1]).nodes[0] == (0, 1, 8)
     # A tenth of the average, summed in one way or another, is not less than a tenth.
-    tenth = np.array([2.8, 1.0, 0.1, 0.1])
-    for scale in (1.0, 0.1, 1 / 3, 7e5):
-        assert grow(scale * tenth) == grow(scale * tenth * (1 - 1e-12)) == stick(4)
+    for tenth in (np.array([2.8, 1.0, 0.1, 0.1]), np.array([1.9, 1.9, 0.1, 0.1])):
+        for scale in (1.0, 0.1, 1 / 3, 7e5):
+            assert grow(scale * tenth) == grow(scale * tenth * (1 - 1e-12)) == stick(4)
+    # The same at the edge of a half.
+    half = (0.5 + ROUNDING) * 8
+    mass = np.array([half, *3 * [(8 - half - 0.04) / 3], *4 * [0.01]])
+    assert mass.mean() == 1.0
+    assert grow(mass).nodes[0] == (0, 4, 8)
+    # Two billionths less than a tenth are less, and what is exactly at the edge is not.
+    edge = (1.0 - ROUNDING) * RARE
+    assert grow(np.array([2.0 - edge, 2.0 - edge, edge, edge])) == stick(4)
+    assert grow(np.array([1.9, 1.9, 0.1, 0.1]) * [1, 1, 1 - 2e-9, 1 - 2e-9]) != stick(4)
 
 
 def test_probabilities_are_products_along_the_paths():
@@ -122,10 +139,13 @@ def test_ranges_and_back():
         [[0, 1, 3], [0, 1, 3]],  # a range twice
         [[0, 0, 3], [0, 1, 3]],  # nothing in the first part
         [[0, 3, 3], [0, 1, 3]],  # nothing in the second
+        [[0, -1, 2]],  # cut below its beginning
+        [[0, 3, 2]],  # cut beyond its end
         [[0, 2, 5], [2, 3, 5], [3, 4, 5], [0, 1, 2]],  # the second part before the first
         [[-1, 1, 2], [1, 2, 3]],
         [0, 1, 2],
         [[0, 1], [1, 2]],
+        [[0, 1, 2, 3]],
         [[0.0, 1.0, 2.0]],
         [[0, 1, 10**30]],
         "tree",

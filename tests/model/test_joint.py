@@ -7,6 +7,7 @@ from scipy.stats import gamma, invgamma, invwishart, kstest, multivariate_normal
 from banklearn.model.dirichlet_process import log_crp
 from banklearn.model.generative import draw_state, draw_weights, simulate_regression
 from banklearn.model.joint import log_frequencies, log_joint, log_prior
+from banklearn.model.priors import Prior
 from helpers import FALSE_ALARM, HUNDRED, close, make_prior, make_problem, plain_features
 
 
@@ -116,3 +117,9 @@ def test_a_state_changes_by_copy():
     other = state.with_(lam=9.0)
     assert (other.lam, other.W is state.W) == (9.0, True)
     assert state.lam != 9.0
+
+
+def test_what_a_prior_is_where_nothing_is_said():
+    prior = Prior(np.zeros(3), 0.1, 5.0, np.ones(3))
+    assert (prior.d, prior.psi_shape, prior.alpha_shape, prior.alpha_rate) == (3, 1.0, 4.0, 1.0)
+    assert (prior.lam_log_mean, prior.lam_log_sd, prior.a0, prior.b0) == (0.0, 5.0, 1.0, 1e-6)

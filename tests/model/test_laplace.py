@@ -222,3 +222,44 @@ def test_newton_does_not_look_for_gains_below_rounding(monkeypatch):
         _compiled.laplace_pair.py_func(*columns, offset, y, np.ones(n), 1e-3)
         most = max(most, len(calls))
     assert most <= 8
+
+
+def test_the_decrement_is_the_way_to_the_mode_in_standard_deviations():
+    """One weight on equal columns: gradient over the root of the curvature, by hand."""
+    columns, y, lam = np.full((1, 5), 2.0), np.array([1.0, 1, 1, 1, 0]), 0.3
+    b, offset = np.array([0.4]), np.full(5, -0.1)
+    p = 1 / (1 + np.exp(-0.7))
+    gradient = 2.0 * (4 - 5 * p) - 0.3 * 0.4
+    curvature = 5 * 4.0 * p * (1 - p) + 0.3
+    close(newton_decrement(columns, b, offset, y, lam), abs(gradient) / np.sqrt(curvature), 1e-12)
+    # And in several dimensions the length of Newton's step in the norm of the Hessian.
+    columns, offset, y, lam, _ = make(0, k=3)
+    b = np.array([0.5, -1.0, 0.2])
+    p = 1 / (1 + np.exp(-(offset + b @ columns)))
+    gradient = columns @ (y - p) - lam * b
+    H = (columns * p * (1 - p)) @ columns.T + lam * np.eye(3)
+    found = newton_decrement(columns, b, offset, y, lam)
+    close(found, np.sqrt(gradient @ np.linalg.solve(H, gradient)), 1e-10)
+
+
+def test_without_a_step_there_is_the_prior():
+    columns, offset, y, lam, weight = make(1)
+    b, H = mode(columns, offset, y, lam, weight, steps=0)
+    np.testing.assert_array_equal(b, np.zeros(2))
+    np.testing.assert_array_equal(H, lam * np.eye(2))
+
+
+def test_a_step_is_halved_until_it_climbs():
+    """The first step by hand: saturated labels, where a full step overshoots by far."""
+    columns, offset, y, lam = np.ones((1, 8)), np.full(8, 15.0), np.zeros(8), 1e-4
+    p = 1 / (1 + np.exp(-15.0))
+    step, size = -8 * p / (8 * p * (1 - p) + lam), 1.0
+
+    def at(b):
+        return -8 * np.logaddexp(0.0, 15.0 + b) - 0.5 * lam * b**2
+
+    while at(size * step) < at(0.0):
+        size /= 2
+    assert size < 0.1
+    b, _ = mode(columns, offset, y, lam, steps=1)
+    close(b, [size * step], 1e-9)

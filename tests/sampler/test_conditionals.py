@@ -267,3 +267,21 @@ def test_components_are_drawn_from_their_posterior():
         assert kstest(white, norm.cdf).pvalue > FALSE_ALARM
         ratio = [law.Psi[0, 0] / s.Sigma[k, 0, 0] for s in drawn]
         assert kstest(ratio, gamma_law((law.nu - 1) / 2, scale=2).cdf).pvalue > FALSE_ALARM
+
+
+def test_the_conditional_of_scales_is_a_gamma_density():
+    problem = make_problem(5)
+    state, prior = problem.state, problem.prior
+    psi = np.array([0.4, 1.7])
+    precision = sum(np.diag(np.linalg.inv(Sigma)) for Sigma in state.Sigma)
+    shape = prior.psi_shape + state.K * prior.nu0 / 2
+    rate = prior.psi_shape / prior.psi_mean + precision / 2
+    expected = gamma_law.logpdf(psi, shape, scale=1 / rate).sum()
+    close(scales.log_conditional(psi, state, prior), expected, 1e-10)
+
+
+def test_scales_never_round_to_nothing():
+    problem = make_problem(5)
+    tiny = problem.state.with_(Sigma=np.full_like(problem.state.Sigma, 0.0) + 1e-307 * np.eye(2))
+    psi = scales.update(tiny, problem.prior, np.random.default_rng(0)).psi
+    np.testing.assert_array_equal(psi, [1e-300, 1e-300])

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from banklearn.model.joint import log_prior
-from banklearn.sampler import interweave
+from banklearn.numerics.linalg import JitterCount
+from banklearn.numerics.streams import Purpose, Streams
+from banklearn.sampler import interweave, precision
 from banklearn.sampler.interweave import InterweaveTuning, adapt, propose
-from helpers import HUNDRED, close, make_problem
+from helpers import HUNDRED, close, fresh_gram, make_problem
 
 
 def pack(state, k=None):
@@ -178,3 +180,83 @@ def test_shares_that_do_not_move_leave_everybody_where_they_are():
     for seed in range(50):
         rng = np.random.default_rng(seed)
         assert propose("share", problem.state, 0.0, problem.prior, rng) is None
+
+
+def test_a_component_walks_in_units_of_its_own():
+    """Shifts in units of the square root of psi / nu0, stretches in logarithms."""
+    for seed in range(20):
+        problem = make_problem(seed, M=6)
+        old, prior = problem.state, problem.prior
+        new, _ = propose("one", old, 0.4, prior, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        k = old.Z[rng.integers(6)]
+        D = np.exp(0.4 * rng.standard_normal(2))
+        shift = 0.4 * rng.standard_normal(2) * np.sqrt(old.psi) / np.sqrt(prior.nu0)
+        mu = old.mu[k] + shift
+        close(new.mu[k], mu, 1e-12, 1e-13)
+        close(new.Sigma[k], np.diag(D) @ old.Sigma[k] @ np.diag(D), 1e-12)
+        close(new.W[old.Z == k], mu + D * (old.W[old.Z == k] - old.mu[k]), 1e-12, 1e-13)
+        np.testing.assert_array_equal(new.W[old.Z != k], old.W[old.Z != k])
+
+
+def test_who_changes_components_is_who_lies_beyond_the_new_share():
+    none = some = 0
+    for seed in HUNDRED:
+        problem = make_problem(seed, M=9)
+        old = problem.state
+        if old.K == 1:
+            continue
+        proposed = propose("share", old, 0.8, problem.prior, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        a, b = rng.choice(old.K, 2, replace=False)
+        pair = (old.Z == a) | (old.Z == b)
+        in_a = old.Z[pair] == a
+        f = rng.beta(in_a.sum(), (~in_a).sum())
+        below, above = rng.random(pair.sum()), rng.random(pair.sum())
+        u = np.where(in_a, f * below, 1 - (1 - f) * (1 - above))
+        share = f / (f + (1 - f) * np.exp(-0.8 * rng.standard_normal()))
+        now_a = u < share
+        if now_a.all() or not now_a.any() or (now_a == in_a).all():
+            assert proposed is None
+            none += 1
+        else:
+            np.testing.assert_array_equal(proposed[0].Z[pair], np.where(now_a, a, b))
+            np.testing.assert_array_equal(proposed[0].Z[~pair], old.Z[~pair])
+            some += 1
+    assert none > 10
+    assert some > 10
+
+
+@pytest.mark.parametrize("gain", [50.0, -1.5, -50.0, np.nan, np.inf])
+def test_walks_are_decided_by_prior_and_evidence(gain):
+    """Every place that is proposed has so much more evidence than the one before."""
+    problem = make_problem(11, M=12)
+    gram, streams, tuning = fresh_gram(problem), Streams(5), InterweaveTuning((0.2, 0.1, 1.0))
+    first = precision.solve(gram, problem.state.lam, problem.gaussian, JitterCount())
+    asked = []
+
+    def evaluate(W):
+        asked.append(W)
+        return gram, replace(first, log_evidence=first.log_evidence + len(asked) * gain)
+
+    state, _, solved, acceptance = interweave.update(
+        problem.state, gram, first, evaluate, tuning, problem.prior, streams, 7
+    )
+    expected, at, height, number = problem.state, np.full(3, np.nan), 0.0, 0
+    for i, (kind, step) in enumerate(zip(interweave.KINDS, tuning.steps, strict=True)):
+        rng = streams.at(Purpose.INTERWEAVE, 7, block=i)
+        proposed = propose(kind, expected, step, problem.prior, rng)
+        if proposed is None:
+            continue
+        new, ratio = proposed
+        np.testing.assert_array_equal(asked[number], new.W)
+        number += 1
+        ratio += number * gain - height
+        at[i] = min(np.exp(ratio), 1.0) if np.isfinite(ratio) else 0.0
+        if rng.random() < at[i]:
+            expected, height = new, number * gain
+    assert number == len(asked) >= 2
+    close(acceptance, at, 1e-9)
+    np.testing.assert_array_equal(state.W, expected.W)
+    np.testing.assert_array_equal(state.Z, expected.Z)
+    close(solved.log_evidence, first.log_evidence + height, 1e-12)

@@ -92,10 +92,14 @@ def test_the_prior_of_the_frequency_cancels_against_its_proposal():
 
 
 def plain_step(problem, tuning, streams, sweep):
-    """The same decisions with the linear predictor recomputed for every frequency."""
+    """The same decisions with the linear predictor recomputed for every frequency.
+
+    Returned are frequencies and weights, who jumped, and who was accepted.
+    """
     state, beta, W = problem.state, problem.beta.copy(), problem.state.W.copy()
     rng = streams.at(Purpose.PROPOSALS, sweep)
-    W_star = propose(state, tuning.moves.draw_rho(state.M, rng), rng)
+    rho = tuning.moves.draw_rho(state.M, rng)
+    W_star, accepted = propose(state, rho, rng), np.zeros(state.M, dtype=bool)
     draw = streams.at(Purpose.WEIGHTS, sweep)
     log_u = np.log(streams.at(Purpose.ACCEPT, sweep).random(state.M))
     for j in range(state.M):
@@ -112,8 +116,13 @@ def plain_step(problem, tuning, streams, sweep):
             draw,
         )
         if log_u[j] < log_ratio:
-            W, beta[:, at] = candidate, b_star
-    return W, beta
+            W, beta[:, at], accepted[j] = candidate, b_star, True
+    return W, beta, rho == 1.0, accepted
+
+
+def share(accepted):
+    """Of proposals that were accepted; unknown where there was none."""
+    return accepted.sum() / len(accepted) if len(accepted) else np.nan
 
 
 @pytest.mark.parametrize("trend", TRENDS)
@@ -124,12 +133,20 @@ def test_a_sweep_takes_the_path_of_recomputing_everything(C, M, trend):
         streams, tuning = Streams(seed), Tuning(Moves(jump=0.3))
         chain = joint_move.place(problem.engine(7), problem.model, problem.state, problem.beta)
         chain, info = joint_move.step(chain, problem.engine(7), problem.model, tuning, streams, 1)
-        W, beta = plain_step(problem, tuning, streams, 1)
+        W, beta, jumped, accepted = plain_step(problem, tuning, streams, 1)
         np.testing.assert_array_equal(chain.state.W, W)
         close(chain.beta[:, problem.h :], beta[:, problem.h :], 1e-7, 1e-8)
         close(info.log_likelihood, log_likelihood(problem, chain.beta, W), 1e-8, 1e-8)
         # Nothing that this sampler lacks is reported to go wrong, or to want another step.
         assert (info.trouble, info.jitter, info.lam_acceptance) == (False, 0, 0.44)
+        assert info.slope is None
+        lacking = [info.accepted_switches, info.gradient_acceptance, *info.interweave_acceptance]
+        np.testing.assert_array_equal(lacking, 5 * [np.nan])
+        close(info.accepted_jumps, share(accepted[jumped]), 1e-12)
+        close(info.accepted_local, share(accepted[~jumped]), 1e-12)
+        assert info.log_evidence == info.log_likelihood
+        now = chain.state
+        assert (info.K, info.alpha, info.lam) == (now.K, now.alpha, now.lam)
 
 
 @pytest.mark.parametrize("C", [3, 5])
@@ -165,6 +182,44 @@ def test_rows_of_weight_two_are_rows_given_twice():
         chains.append(chain)
     close(chains[0].state.W, chains[1].state.W, 1e-9)
     close(chains[0].beta, chains[1].beta, 1e-6, 1e-7)
+
+
+@pytest.mark.parametrize(("trend", "C"), [("constant", 2), ("linear", 2), ("linear", 3)])
+def test_the_weights_of_the_trend_take_the_path_of_recomputing_everything(trend, C):
+    taken = []
+    for seed in range(25):
+        problem = make_labelled(seed, N=8, M=2, C=C, trend=trend, lam_log_mean=-5.0)
+        lam, tasks, Phi = problem.state.lam, tasks_of(problem), problem.features()
+        rng, beta = np.random.default_rng(seed), problem.beta.copy()
+        for first in range(0, problem.h, 2):
+            at = slice(first, min(first + 2, problem.h))
+            pair, width = np.zeros((2, 8)), at.stop - first
+            pair[:width] = Phi[:, at].T
+            b_now = rng.standard_normal((C - 1, 2)) / np.sqrt(lam)
+            b_now[:, :width] = beta[:, at]
+            others = beta.copy()
+            others[:, at] = 0.0
+            offsets = [Phi[t.rows] @ b for t, b in zip(tasks, others, strict=True)]
+            columns = [np.ascontiguousarray(pair[:, t.rows]) for t in tasks]
+            b_star, log_ratio = joint_move.move(columns, columns, b_now, offsets, tasks, lam, rng)
+            taken.append(rng.random() < np.exp(min(log_ratio, 0.0)))
+            if taken[-1]:
+                beta[:, at] = b_star[:, :width]
+        moved, F = problem.beta.copy(), [Phi[t.rows] @ b for t, b in zip(tasks, beta, strict=True)]
+        now = [Phi[t.rows] @ b for t, b in zip(tasks, problem.beta, strict=True)]
+        joint_move._trend_weights(
+            problem.engine(),
+            problem.model,
+            moved,
+            now,
+            tasks,
+            problem.state,
+            np.random.default_rng(seed),
+        )
+        close(moved, beta, 1e-6, 1e-8)
+        for f, expected in zip(now, F, strict=True):
+            close(f, expected, 1e-6, 1e-7)
+    assert 3 < sum(taken) < len(taken) - 3
 
 
 @pytest.mark.parametrize("trend", ["constant", "linear"])  # one column, and an odd number of them
@@ -239,3 +294,40 @@ def test_tasks_of_a_tree_see_the_rows_of_their_range():
         [0, 1],
     ]
     assert seen[3].weight.tolist() == [1, 5]
+
+
+@pytest.mark.parametrize("case", range(10))
+def test_an_end_of_a_move_is_drawn_from_the_density_that_it_tells(case):
+    problem = make_labelled(case, weighted=case % 2 == 1)
+    lam, (task,) = problem.state.lam, tasks_of(problem)
+    (columns,) = columns_at(problem, 1, problem.state.W)
+    (offset,) = offsets_of(problem, 1, problem.state.W, problem.beta)
+    drawn = joint_move.laplace_end(columns, offset, task, lam, None, np.random.default_rng(case))
+    b0, b1, h00, h01, h11 = _compiled.laplace_pair(*columns, offset, task.y, task.weight, lam)
+    H = np.array([[h00, h01], [h01, h11]])
+    white = np.linalg.cholesky(H).T @ (drawn.b - [b0, b1])
+    close(white, np.random.default_rng(case).standard_normal(2), 1e-9, 1e-10)
+    for b in (drawn.b, np.array([0.3, -0.8])):
+        end = joint_move.laplace_end(columns, offset, task, lam, b, np.random.default_rng(0))
+        np.testing.assert_array_equal(end.b, b)
+        proposal = multivariate_normal.logpdf(b, [b0, b1], np.linalg.inv(H))
+        close(end.log_proposal, proposal, 1e-9, 1e-9)
+        f = offset + b @ columns
+        target = task.weight @ np.log(expit(np.where(task.y == 1, f, -f)))
+        target += norm.logpdf(b, scale=lam**-0.5).sum()
+        close(end.log_target, target, 1e-9, 1e-9)
+
+
+def test_lam_walks_eight_steps_by_the_spread_of_its_conditional():
+    for seed in range(20):
+        problem = make_labelled(seed, M=1 + seed % 4)
+        prior, beta, lam = problem.prior, problem.beta, problem.state.lam
+        found = joint_move.lam_given_weights(beta, lam, prior, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        size = 2.4 / np.sqrt(1 + beta.size / 2)
+        for _ in range(8):
+            other = np.exp(np.log(lam) + size * rng.standard_normal())
+            gain = joint_move.log_lam_conditional(other, beta, prior)
+            gain -= joint_move.log_lam_conditional(lam, beta, prior)
+            lam = other if rng.random() < np.exp(min(gain, 0.0)) else lam
+        close(found, lam, 1e-9)

@@ -43,6 +43,7 @@ def test_each_is_short_beside_the_warm_up():
     # The default warm-up of 200 sweeps has the longest that there are; eighty are enough for some.
     assert pilot_sweeps(200) == 16
     assert pilot_sweeps(80) == 8
+    assert pilot_sweeps(79) == 0
 
 
 @pytest.mark.parametrize("case", range(3))
@@ -106,9 +107,12 @@ def test_pilots_share_no_random_numbers_with_the_chains_of_a_fit(steps):
     for chain in range(4):
         state = starting_state(24, 1, 1.0, 1.0, 1.0, Streams(0, chain))
         assert not np.isclose(state.W, first.W).any()
+    # But with those of a chain that has a number of its own, the same in every version.
+    state = starting_state(24, 1, 1.0, 1.0, 1.0, Streams(0, 2**40))
+    np.testing.assert_array_equal(state.W, first.W)
 
 
-@pytest.mark.parametrize("sweeps", [1, 9])
+@pytest.mark.parametrize("sweeps", [1, 3, 9])
 def test_a_pilot_is_judged_by_the_last_quarter_of_its_sweeps(steps, sweeps):
     height, _ = pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=sweeps).height(1.0)
     assert len(steps) == sweeps
@@ -156,3 +160,36 @@ def test_scales_have_an_end_that_counts_inputs(d):
     sent = pilots(lambda X: np.sin(X[:, 0]), d=d, sweeps=1)
     top = -np.inf, replace(START, scale=FASTEST / np.sqrt(d))
     assert sent.climb(*top) == top
+
+
+def test_a_pilot_starts_with_the_mean_of_its_concentration():
+    prior = replace(prior_at(1)(1.0), alpha_shape=3.0, alpha_rate=2.0)
+    sent = pilots(lambda X: np.sin(X[:, 0]), prior_at=lambda _: prior)
+    assert sent.at(1.0, sent.model_at(1.0))[1].state.alpha == 1.5
+
+
+class Known(Pilots):
+    """Pilots whose heights are known: each doubling of the scale gains `gain`."""
+
+    gain = 2.5
+
+    def height(self, scale):
+        return self.gain * np.log2(scale), StartingPoint(scale, 0.1, 0.0)
+
+
+def known(d):
+    sent = pilots(lambda X: X[:, 0], d=d)
+    return Known(**{name: getattr(sent, name) for name in Pilots.__dataclass_fields__})
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_a_climb_goes_on_to_the_fastest_scale(d):
+    fastest = 4096.0 / np.sqrt(d)
+    assert climb(known(d), replace(START, scale=fastest / 8))[1].scale == fastest
+    assert climb(known(d), replace(START, scale=fastest / 7))[1].scale == 4 * (fastest / 7)
+
+
+def test_a_gain_of_two_is_not_enough(monkeypatch):
+    assert climb(known(1))[1].scale > START.scale
+    monkeypatch.setattr(Known, "gain", 2.0)
+    assert climb(known(1))[1].scale == START.scale

@@ -60,6 +60,16 @@ def test_gains_that_go_up_and_down_are_no_climb():
     assert not trial.climbs
 
 
+def test_a_climb_is_more_than_two_standard_deviations():
+    # So many equal gains are sqrt(times) standard deviations of their sum.
+    assert not tried(climbed=(1.0, 2.0), moved=(1.0, 1.0), times=4).climbs
+    assert tried(climbed=(1.0, 2.0), moved=(1.0, 1.0), times=5).climbs
+
+
+def test_a_draw_is_no_reason_for_gradient_moves():
+    assert tried(climbed=(1.0, 4.0), moved=(0.0, 0.0)).choose((1.0, 4.0)) == 0
+
+
 def test_falling_is_no_climb():
     assert not tried(climbed=(-5.0, -1.0), moved=(1.0, 1.0)).climbs
 
@@ -68,19 +78,24 @@ def test_too_few_trials_decide_nothing():
     assert tried((0.0, 9.0), (0.0, 9.0), LEAST - 1).choose(COSTS) == 0
     assert tried((0.0, 9.0), (0.0, 9.0), LEAST).choose(COSTS) == 4
     assert Trial(0, 0).choose(COSTS) == 0
+    assert LEAST == 5
 
 
 def test_only_the_later_half_of_the_last_third_counts():
     trial = Trial.planned(300)
     assert (trial.begin, trial.count_from) == (200, 250)
     gain = Gain((1.0, 2.0), (3.0, 4.0))
-    assert trial.add(gain, 250) == trial
+    for sweep_before in (1, 201, 249, 250):
+        assert trial.add(gain, sweep_before) == trial
     assert trial.add(gain, 251) == replace(
         trial, times=1, climbed=(1.0, 2.0), moved=(3.0, 4.0), square=9.0
     )
     tuning = Tuning(gradient_every=2, trial=trial)
     assert [s for s in range(190, 211) if tuning.gradients(s)] == [202, 204, 206, 208, 210]
     assert Trial.planned(0).begin == 0
+    assert not trial.ended
+    odd = Trial.planned(64)  # a third are 21, of which eleven do not count
+    assert (odd.begin, odd.count_from) == (43, 54)
 
 
 def test_what_moves_cost():

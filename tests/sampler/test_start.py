@@ -5,12 +5,13 @@ import pytest
 
 from banklearn.model.evidence import gaussian_log_evidence, ridge
 from banklearn.numerics.row_keys import RowKeys
-from banklearn.numerics.streams import Streams
+from banklearn.numerics.streams import Purpose, Streams
 from banklearn.sampler.start import (
     LAMS,
     SCALES,
     best_lam,
     choose_start,
+    pilot_rows,
     scaling_rows,
     start_rows,
     starting_state,
@@ -85,6 +86,7 @@ def test_how_many_rows_are_looked_at():
     rows = RowKeys.of(np.random.default_rng(0).standard_normal((110_000, 1)), None)
     assert len(start_rows(rows, Streams(0))) == 4000
     assert len(scaling_rows(rows, Streams(0))) == 100_000
+    assert len(pilot_rows(rows, np.arange(5000), Streams(0))) == 2000
 
 
 def test_at_most_128_frequencies_choose_the_start():
@@ -127,3 +129,30 @@ def test_the_grid_goes_on_for_a_long_series():
     assert start.log_evidence > first.log_evidence + 100
     two = choose_start(x, y, None, "constant", 128, 1.0, 1e-6, Streams(0), scales=SCALES[-2:])
     assert two == start
+
+
+def test_the_grid_ends_however_fast_a_series_is():
+    # On so short an interval every scale of the grid is slow, and a faster one always better.
+    x = 1e-6 * np.arange(64.0)[:, None]
+    start = choose_start(
+        x, np.sin(1e5 * x[:, 0]), None, "none", 32, 1.0, 1e-6, Streams(0), scales=(8.0, 16.0)
+    )
+    assert start.scale == 4096.0
+
+
+def test_every_choice_at_the_start_has_random_numbers_of_its_own(monkeypatch):
+    seen, at = [], Streams.at
+
+    def watched(self, purpose, sweep=0, block=0):
+        seen.append((purpose, sweep, block))
+        return at(self, purpose, sweep, block)
+
+    monkeypatch.setattr(Streams, "at", watched)
+    X, y = smooth_problem(1.0, n=20)
+    rows, streams = RowKeys.of(X, y), Streams(0)
+    choose_start(X, y, None, "none", 4, 1.0, 1e-6, streams, scales=(1.0,))
+    starting_state(4, 2, 1.0, 1.0, 1.0, streams)
+    start_rows(rows, streams)
+    scaling_rows(rows, streams)
+    pilot_rows(rows, np.arange(20), streams)
+    assert seen == [(Purpose.START, 0, block) for block in range(5)]

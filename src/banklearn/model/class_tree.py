@@ -73,7 +73,7 @@ class ClassTree:
     @property
     def ranges(self) -> NDArray[np.int64]:
         """The nodes as whole numbers (C - 1, 3)."""
-        return np.array(self.nodes, dtype=np.int64).reshape(-1, 3)
+        return np.array(self.nodes, dtype=np.int64).reshape(len(self.nodes), 3)
 
     @property
     def is_stick(self) -> bool:

@@ -34,7 +34,7 @@ class Ridge:
     @property
     def mu_n(self) -> Array:
         """Posterior mean of the weights, A^-1 r."""
-        return solve_lower_transposed(self.L, self.v[:, None])[:, 0]
+        return solve_lower_transposed(self.L, self.v[:, None]).ravel()
 
     @property
     def quadratic(self) -> float:
@@ -52,7 +52,7 @@ def ridge(G: Array, r: Array, lam: float, count: JitterCount | None = None) -> R
     A = G.copy()
     A[np.diag_indices_from(A)] += lam
     L = cholesky(A, count)
-    return Ridge(L, solve_lower(L, r[:, None])[:, 0], lam)
+    return Ridge(L, solve_lower(L, r[:, None]).ravel(), lam)
 
 
 @equation("modev_int")

@@ -46,6 +46,6 @@ def mixture_spectral_density(omega: Array, pi: Array, mu: Array, Sigma: Array) -
     density = np.zeros(omega.shape[:-1])
     for k in range(len(pi)):
         for sign in (1.0, -1.0):
-            white = np.linalg.solve(L[k], (sign * omega - mu[k])[..., None])[..., 0]
+            white = np.linalg.solve(L[k], (sign * omega - mu[k])[..., None]).squeeze(-1)
             density += 0.5 * pi[k] * np.exp(log_norm[k] - 0.5 * (white**2).sum(axis=-1))
     return density

@@ -46,7 +46,7 @@ def draw(law: NIW, rng: np.random.Generator) -> tuple[Array, Array]:
     """One (mu, Sigma) by Bartlett's decomposition."""
     d = len(law.mu0)
     # Sigma^-1 = C^-T T T' C^-1 with C C' = Psi and T lower triangular, so Sigma = B B', B = C T^-T.
-    T = np.tril(rng.standard_normal((d, d)), -1)
+    T = np.tril(rng.standard_normal((d, d)))
     T[np.diag_indices(d)] = np.sqrt(rng.chisquare(law.nu - np.arange(d)))
     B = solve_lower(T, cholesky(law.Psi).T).T
     Sigma = B @ B.T
@@ -77,7 +77,7 @@ def log_density(law: NIW, mu: Array, Sigma: Array) -> float:
         - 0.5 * (law.nu + d + 1) * log_det
         - 0.5 * trace
     )
-    return float(log_iw + log_normal(mu[None], law.mu0, Sigma / law.kappa)[0])
+    return float(log_iw + log_normal(mu[None], law.mu0, Sigma / law.kappa).item())
 
 
 def log_predictive(law: NIW, W: Array) -> Array:

@@ -67,10 +67,8 @@ def update(
     """The three walks in turn; returns the new state and statistic, and acceptance by kind."""
     acceptance = np.full(len(KINDS), np.nan)
     for i, (kind, step) in enumerate(zip(KINDS, tuning.steps, strict=True)):
-        if step == 0.0:
-            continue
         rng = streams.at(Purpose.INTERWEAVE, sweep, block=i)
-        proposed = propose(kind, state, step, prior, rng)
+        proposed = propose(kind, state, step, prior, rng) if step else None
         if proposed is None:
             continue
         new, log_ratio = proposed

@@ -77,7 +77,8 @@ class Pilots:
         """A pilot's first state at a spectral scale, with the lam that suits it best."""
         prior = model.prior
         alpha = prior.alpha_shape / prior.alpha_rate
-        state = starting_state(self.M, prior.d, scale, 1.0, alpha, self._streams)
+        # lam follows from the statistic, which does not depend on it.
+        state = starting_state(self.M, prior.d, scale, np.nan, alpha, self._streams)
         gram = collapsed.statistic(self._engine, model, state, None, self._streams, 0)
         point = fixed_kernel(scale, gram, prior.a0, prior.b0)
         solved = precision.solve(gram, point.lam, model.likelihood, JitterCount())

@@ -57,7 +57,8 @@ def best_lam(G: Array, r: Array, tt: float, n: float, a0: float, b0: float) -> t
 
 def fixed_kernel(scale: float, gram: Gram, a0: float, b0: float) -> StartingPoint:
     """The kernel of a scale with the lam that suits the statistic of its features best."""
-    lam, log_ev = best_lam(gram.G[0], gram.r[0], float(gram.tt[0]), float(gram.n[0]), a0, b0)
+    (G,), (r,), (tt,), (n,) = gram.G, gram.r, gram.tt, gram.n  # a regression has one task
+    lam, log_ev = best_lam(G, r, float(tt), float(n), a0, b0)
     return StartingPoint(scale, lam, log_ev)
 
 
