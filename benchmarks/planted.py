@@ -175,8 +175,8 @@ MUTANTS = (
     Mutant(
         "local moves that shrink too much",
         "sampler/frequencies.py",
-        "np.sqrt(np.maximum(1.0 - rho**2, 0.0))",
-        "np.maximum(1.0 - rho, 0.0)",
+        "np.sqrt(1.0 - rho**2)[:, None]",
+        "(1.0 - rho)[:, None]",
         PROPOSALS,
     ),
     Mutant(
