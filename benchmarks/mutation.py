@@ -123,6 +123,7 @@ TESTS = {
     "sampler/start.py": ("tests/sampler/test_start.py", "tests/sampler/test_addresses.py"),
     "sampler/sweep.py": (
         "tests/sampler/test_adapt.py",
+        "tests/sampler/test_near_mode.py",
         "tests/sampler/test_info.py",
         "tests/likelihoods/test_logistic.py::test_a_chain_starts_near_the_mode_of_its_weights",
         "tests/sampler/test_sweep.py",
