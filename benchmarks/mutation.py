@@ -115,6 +115,7 @@ TESTS = {
         "tests/sampler/test_classification_sweep.py",
     ),
     "sampler/run.py": (
+        "tests/sampler/test_run_path.py",
         "tests/sampler/test_run.py",
         "tests/storage/test_resume_chain.py",
         "tests/estimators/test_regressor_results.py",

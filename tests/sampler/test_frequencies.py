@@ -130,12 +130,12 @@ def test_accepted_rows_are_replaced():
 
 
 def test_selecting_all_takes_trend_and_proposals():
-    problem = make_problem(9, M=4, trend="linear")
-    stacked = np.random.default_rng(0).standard_normal((4, 2))
+    problem = make_problem(9, d=4, M=3, trend="linear")
+    stacked = np.random.default_rng(0).standard_normal((3, 4))
     gram = fresh_gram(problem, np.concatenate([problem.state.W, stacked]))
-    # fresh_gram scales by eight frequencies, the reference by four.
-    chosen = select_all(gram, 3, 4).G[0]
+    # fresh_gram scales by six frequencies, the reference by three.
+    chosen = select_all(gram, 5, 3).G[0]
     expected = fresh_gram(problem, stacked).G[0].copy()
-    expected[3:] /= np.sqrt(2)
-    expected[:, 3:] /= np.sqrt(2)
+    expected[5:] /= np.sqrt(2)
+    expected[:, 5:] /= np.sqrt(2)
     close(chosen, expected, 1e-12, 1e-12)

@@ -72,14 +72,13 @@ def test_every_half_takes_the_room_that_it_needs(monkeypatch):
         return real(name, tasks, rows, columns)
 
     monkeypatch.setattr(halving, "_space", space)
-    case = Case(61)
-    G, r = np.repeat(case.gram.G, 2, axis=0), np.repeat(case.gram.r, 2, axis=0)
-    walk = decide(G, r, case.h, LAM, 0.0, 0.0, case.log_u)
-    assert (walk.L.shape, walk.v.shape) == ((2, 125, 125), (2, 125))
+    A = np.random.default_rng(0).standard_normal((2, 400, 7 + 4 * 61))
+    walk = decide(A.transpose(0, 2, 1) @ A, A.sum(axis=1), 7, 1.0, 0.0, 0.0, np.zeros(61))
+    assert (walk.L.shape, walk.v.shape) == ((2, 129, 129), (2, 129))
     assert (walk.accepted.shape, walk.gain.shape) == ((61,), (2,))
     # Four columns for a frequency and one for the target; two for one that is eliminated.
     assert taken == [
-        ("whole", 2, 3 + 4 * 61 + 1, 3 + 4 * 61 + 1),
+        ("whole", 2, 7 + 4 * 61 + 1, 7 + 4 * 61 + 1),
         # 61 = 30 + 31: the second half's current columns go,
         ("61", 2, 121, 121),
         ("D", 1, 62, 62),

@@ -50,11 +50,13 @@ class LikelihoodSum:
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block."""
         f = latent_values(ops, block, self.W, self.trend, self.beta)
-        total[0] += self.likelihood.log_likelihoods(block, f, self.factors)
+        (sums,) = total
+        sums += self.likelihood.log_likelihoods(block, f, self.factors)
 
     def finish(self, ops: Ops, total: list[Any]) -> Array:
         """The sums."""
-        return np.asarray(total[0])
+        (sums,) = total
+        return np.asarray(sums)
 
 
 def draw_lattice(rng: np.random.Generator) -> Array:
