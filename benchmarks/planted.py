@@ -497,8 +497,8 @@ MUTANTS = (
     Mutant(
         "a rescaling without the prior of lam",
         "sampler/rescale.py",
-        "prior.log_lam(v) if 0.0 < v < np.inf",
-        "0.0 if 0.0 < v < np.inf",
+        "prior.log_lam(v) if v > 0.0",
+        "0.0 if v > 0.0",
         RESCALE,
     ),
     Mutant(

@@ -7,10 +7,11 @@ import pytest
 
 from banklearn.engines.device import DeviceEngine
 from banklearn.gram import GramSum
+from banklearn.model.evidence import ridge
 from banklearn.model.features import trend_columns
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import accept, halving
-from banklearn.sampler.accept import accept_in_turn
+from banklearn.sampler.accept import accept_in_turn, extended_columns
 from banklearn.sampler.halving import decide
 from helpers import close, make_problem, problem_log_evidence
 
@@ -168,6 +169,10 @@ def test_where_no_factor_fails_nothing_is_reported():
     walk, result = case.walk(), case.decided()
     assert walk.gain.tolist() == [result.gain, 0.0]
     assert result.trouble is False
+    used = case.gram.select(extended_columns(case.h, 60, result.accepted))
+    plain = ridge(used.G[0], used.r[0], LAM)
+    close(result.solutions[0].L, plain.L, 1e-9, 1e-10)
+    close(result.solutions[0].v, plain.v, 1e-9, 1e-9)
     accepted, gain = case.expected()
     np.testing.assert_array_equal(result.accepted, accepted)
     close(result.gain, gain, 1e-8, 1e-8)

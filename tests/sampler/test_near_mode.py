@@ -7,7 +7,9 @@ import pytest
 from scipy.special import expit
 
 from banklearn.engines.memory import MemoryEngine
+from banklearn.likelihoods.logistic import Logistic
 from banklearn.sampler import sweep
+from banklearn.sampler.sweep import Model
 from helpers import close
 from trees import log_likelihood, make_classes
 
@@ -95,6 +97,22 @@ def test_ten_passes_are_made_where_it_still_climbs():
     expected, wanted, _ = plain_near_mode(problem, np.zeros_like(problem.beta))
     assert passes == wanted == 10
     close(found, expected, 1e-5)
+
+
+@pytest.mark.parametrize(("trend", "h"), [("none", 0), ("constant", 1), ("linear", 3)])
+def test_without_weights_it_begins_at_zero(trend, h):
+    problem, began = make_classes(0, N=40, M=3, C=3, trend=trend), []
+
+    class Watched(Logistic):
+        def newton(self, beta):
+            began.append(beta)
+            return super().newton(beta)
+
+    model = Model(problem.prior, Watched(3), trend)
+    sweep.near_mode(problem.engine(), model, problem.state, None)
+    np.testing.assert_array_equal(began[0], np.zeros((2, h + 6)))
+    sweep.near_mode(problem.engine(), model, problem.state, problem.beta)
+    assert any(beta is problem.beta for beta in began)
 
 
 def test_weights_that_are_given_are_begun_with():
