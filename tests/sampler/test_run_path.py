@@ -103,6 +103,7 @@ def go(kernel, plan, stop_at=None, bookmark=None, elapsed=0.0):
         (Plan(5, 2, stages=STAGES), {"stop_at": 1}, [100, N], "stop"),
         (Plan(5, 2, stages=STAGES), {"stop_at": 3}, [100, 200, N], "stop"),
         (Plan(5, 2), {"stop_at": 1}, [N, N], "stop"),
+        (Plan(5, 2, stages=((100, 2), (200, 0), (N, 3))), {"stop_at": 1}, [100, N], "stop"),
         (Plan(10, 2, max_time=6.0), {}, [N, N], "time"),
         # So does one whose last sweep of warm-up took too long, but not one with time left.
         (Plan(4, 2, max_time=6.0), {}, [N, N], ""),
