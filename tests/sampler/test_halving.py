@@ -227,6 +227,15 @@ def test_halves_far_away_are_decided_as_those_in_memory(M, trend):
     assert both or M < 3
 
 
+@pytest.mark.parametrize("trend", ["none", "linear"])
+def test_a_single_frequency_far_away_is_decided(trend):
+    case = Case(1, trend)
+    case.log_u[:] = -50.0
+    accepted, gain = halved(case, Eliminate())
+    assert accepted.tolist() == [True]
+    close(gain, [case.expected()[1], 0.0], 1e-8, 1e-8)
+
+
 def test_halves_far_away_are_cut_in_the_middle():
     eliminate = Eliminate()
     accepted, _ = halved(Case(11), eliminate)
