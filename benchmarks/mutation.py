@@ -65,7 +65,11 @@ TESTS = {
     "model/laplace.py": ("tests/model/test_laplace.py",),
     "model/niw.py": ("tests/model/test_niw.py", "tests/sampler/test_conditionals.py"),
     "model/priors.py": ("tests/model/test_joint.py", "tests/sampler/test_conditionals.py"),
-    "sampler/accept.py": ("tests/sampler/test_accept.py", "tests/engines/test_device.py"),
+    "sampler/accept.py": (
+        "tests/sampler/test_halving.py",
+        "tests/sampler/test_accept.py",
+        "tests/engines/test_device.py",
+    ),
     "sampler/assignments.py": (
         "tests/sampler/test_assignments.py",
         "tests/sampler/test_conditionals.py",
@@ -82,7 +86,7 @@ TESTS = {
         "tests/sampler/test_gradient.py",
         "tests/sampler/test_sweep.py",
     ),
-    "sampler/halving.py": ("tests/sampler/test_accept.py",),
+    "sampler/halving.py": ("tests/sampler/test_halving.py", "tests/sampler/test_accept.py"),
     "sampler/interweave.py": (
         "tests/sampler/test_adapt.py",
         "tests/sampler/test_interweave.py",
@@ -101,12 +105,17 @@ TESTS = {
     "sampler/ascent.py": ("tests/estimators/test_polish.py",),
     "sampler/pilots.py": ("tests/sampler/test_pilots.py",),
     "sampler/schedule.py": ("tests/sampler/test_schedule.py",),
-    "sampler/precision.py": ("tests/sampler/test_conditionals.py", "tests/sampler/test_sweep.py"),
+    "sampler/precision.py": (
+        "tests/sampler/test_precision.py",
+        "tests/sampler/test_conditionals.py",
+        "tests/sampler/test_sweep.py",
+    ),
     "sampler/rescale.py": (
         "tests/sampler/test_rescale.py",
         "tests/sampler/test_classification_sweep.py",
     ),
     "sampler/run.py": (
+        "tests/sampler/test_run_path.py",
         "tests/sampler/test_run.py",
         "tests/storage/test_resume_chain.py",
         "tests/estimators/test_regressor_results.py",
@@ -115,6 +124,8 @@ TESTS = {
     "sampler/start.py": ("tests/sampler/test_start.py", "tests/sampler/test_addresses.py"),
     "sampler/sweep.py": (
         "tests/sampler/test_adapt.py",
+        "tests/sampler/test_near_mode.py",
+        "tests/sampler/test_info.py",
         "tests/likelihoods/test_logistic.py::test_a_chain_starts_near_the_mode_of_its_weights",
         "tests/sampler/test_sweep.py",
         "tests/sampler/test_interweave_path.py",

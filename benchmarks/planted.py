@@ -175,8 +175,8 @@ MUTANTS = (
     Mutant(
         "local moves that shrink too much",
         "sampler/frequencies.py",
-        "np.sqrt(np.maximum(1.0 - rho**2, 0.0))",
-        "np.maximum(1.0 - rho, 0.0)",
+        "np.sqrt(1.0 - rho**2)[:, None]",
+        "(1.0 - rho)[:, None]",
         PROPOSALS,
     ),
     Mutant(
@@ -497,8 +497,8 @@ MUTANTS = (
     Mutant(
         "a rescaling without the prior of lam",
         "sampler/rescale.py",
-        "prior.log_lam(v) if 0.0 < v < np.inf",
-        "0.0 if 0.0 < v < np.inf",
+        "prior.log_lam(v) if v > 0.0",
+        "0.0 if v > 0.0",
         RESCALE,
     ),
     Mutant(

@@ -155,6 +155,7 @@ def test_columns_after_the_decisions():
     accepted = np.array([False, True, False])
     columns = extended_columns(2, 3, accepted)
     assert columns.tolist() == [0, 1, 2, 3, 10, 11, 6, 7]
+    assert extended_columns(3, 3, accepted).tolist() == [0, 1, 2, 3, 4, 11, 12, 7, 8]
 
 
 @pytest.mark.parametrize(

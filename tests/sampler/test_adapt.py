@@ -11,8 +11,8 @@ from banklearn.sampler import gradient, interweave, precision, sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.interweave import InterweaveTuning
-from banklearn.sampler.schedule import Gain, Trial
-from banklearn.sampler.sweep import Info, Tuning
+from banklearn.sampler.schedule import Gain, Trial, counted_costs
+from banklearn.sampler.sweep import Info, Model, Tuning
 from helpers import fresh_gram, make_problem
 
 
@@ -44,6 +44,8 @@ def test_where_everything_begins():
     tuning = Tuning()
     assert (tuning.lam_step, tuning.scheme) == (0.3, "in-turn")
     assert (tuning.gradient_every, tuning.interweave_every) == (0, 0)
+    assert tuning.rescale is True
+    assert tuning.trial is None
 
 
 @pytest.mark.parametrize("i", [1, 7, 400])
@@ -120,6 +122,55 @@ def test_walks_of_components_have_a_longest_step_and_end_when_tiny():
 def test_when_components_walk(every, steps, due):
     tuning = Tuning(interweave_every=every, interweave=InterweaveTuning(steps))
     assert [i for i in range(1, 5) if tuning.interweaves(i)] == due
+
+
+@pytest.mark.parametrize(
+    ("every", "begin", "due"),
+    [
+        (0, None, []),
+        (1, None, [1, 2, 3, 4, 5, 6]),
+        (2, None, [2, 4, 6]),
+        (3, None, [3, 6]),
+        (1, 0, [1, 2, 3, 4, 5, 6]),
+        (2, 2, [4, 6]),
+        (2, 3, [4, 6]),
+        (1, 5, [6]),
+        (0, 1, []),
+    ],
+)
+def test_when_gradient_moves_are_made(every, begin, due):
+    trial = None if begin is None else Trial(begin, begin)
+    tuning = Tuning(gradient_every=every, trial=trial)
+    assert [i for i in range(1, 7) if tuning.gradients(i)] == due
+
+
+def test_gradient_moves_on_trial_count_from_its_beginning():
+    slope, old = np.array([[1.0], [2.0]]), GradientTuning(square=np.ones((2, 1)))
+    tuning = Tuning(gradient_every=2, gradient=old, trial=Trial(5, 40))
+    after = sweep.adapt(tuning, info_of(slope=slope, gradient_acceptance=0.3), 12)
+    expected = gradient.adapt(old, 0.3, slope, 3)  # sweeps 8, 10 and 12
+    assert after.gradient.step == expected.step
+    np.testing.assert_array_equal(after.gradient.square, expected.square)
+
+
+@pytest.mark.parametrize("gained", [0.0, 1e9])
+def test_the_end_of_warm_up_decides_on_gradient_moves(gained):
+    problem = make_problem(0, N=20, M=4)
+    model = Model(problem.prior, problem.gaussian, problem.trend)
+    trial = Trial(0, 0, times=20, climbed=(1.0, gained), square=1.0)
+    tuning = Tuning(gradient_every=7, gradient=GradientTuning(length=2), trial=trial)
+    after = sweep.freeze(tuning, problem.engine(), model, problem.state)
+    every = trial.choose(counted_costs(20, 4, 2, 1, True))
+    assert (every > 0) == (gained > 0)
+    assert after == replace(tuning, gradient_every=every, trial=replace(trial, ended=True))
+
+
+@pytest.mark.parametrize("trial", [None, Trial(0, 0, times=20, ended=True)])
+def test_what_was_decided_stays(trial):
+    problem = make_problem(0, N=20, M=4)
+    model = Model(problem.prior, problem.gaussian, problem.trend)
+    tuning = Tuning(gradient_every=7, trial=trial)
+    assert sweep.freeze(tuning, problem.engine(), model, problem.state) is tuning
 
 
 def test_gains_of_a_trial_are_added_up():

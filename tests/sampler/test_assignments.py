@@ -48,6 +48,13 @@ def test_the_walk_is_the_plain_one():
     assert closed > 50
 
 
+def test_many_frequencies_are_walked_to_the_end():
+    problem = make_problem(0, M=400)
+    plain, _ = plain_update(problem.state, problem.prior, np.random.default_rng(0))
+    fast = assignments.update(problem.state, problem.prior, np.random.default_rng(0))
+    np.testing.assert_array_equal(fast.Z, plain.Z)
+
+
 def test_labels_stay_compact_and_old_states_untouched():
     for seed in HUNDRED:
         problem = make_problem(seed, M=12)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, kstest, norm
+from scipy.stats import chi2, kstest, multivariate_normal, norm
 
 from banklearn.model import niw
 from banklearn.sampler.frequencies import (
     Moves,
     accepted_frequencies,
     joint_acceptance,
+    log_conditional,
     log_proposal,
     propose,
     select_all,
@@ -83,6 +84,40 @@ def test_steps_are_drawn_as_announced(jump):
         assert kstest(share, "uniform").pvalue > FALSE_ALARM
 
 
+def test_steps_are_drawn_number_for_number():
+    rho = Moves(jump=0.4, rho_min=0.05).draw_rho(500, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    local, u = 0.05 ** rng.random(500), rng.random(500)
+    close(rho, [1.0 if jumps else r for jumps, r in zip(u < 0.4, local, strict=True)], 1e-12)
+
+
+def test_proposals_are_their_formula_number_for_number():
+    problem = make_problem(3, M=12)
+    state = problem.state
+    assert state.K > 1
+    rho = np.random.default_rng(2).uniform(0.05, 1.0, 12)
+    proposed = propose(state, rho, np.random.default_rng(3))
+    xi = np.random.default_rng(3).standard_normal((12, 2))
+    for j in range(12):
+        mu, L = state.mu[state.Z[j]], np.linalg.cholesky(state.Sigma[state.Z[j]])
+        mean = mu + np.sqrt(1 - rho[j] ** 2) * (state.W[j] - mu)
+        close(proposed[j], mean + rho[j] * L @ xi[j], 1e-12, 1e-13)
+
+
+def test_densities_of_proposals_and_frequencies_are_normal_ones():
+    for seed in range(10):
+        state = make_problem(seed).state
+        j, rho = 2, 0.6
+        mu, Sigma = state.mu[state.Z[j]], state.Sigma[state.Z[j]]
+        start, end = np.random.default_rng(seed).standard_normal((2, 2))
+        mean = mu + 0.8 * (start - mu)
+        density = log_proposal(j, start, end, rho, state)
+        assert isinstance(density, float)
+        close(density, multivariate_normal.logpdf(end, mean, 0.36 * Sigma), 1e-9, 1e-9)
+        height = log_conditional(j, state, -7.0)
+        close(height, multivariate_normal.logpdf(state.W[j], mu, Sigma) - 7.0, 1e-9, 1e-9)
+
+
 def test_the_joint_ratio_is_that_of_evidences():
     assert joint_acceptance(-5.0, -3.0) == -2.0
     assert joint_acceptance(-3.0, -5.0) == 0.0
@@ -95,12 +130,12 @@ def test_accepted_rows_are_replaced():
 
 
 def test_selecting_all_takes_trend_and_proposals():
-    problem = make_problem(9, M=4, trend="linear")
-    stacked = np.random.default_rng(0).standard_normal((4, 2))
+    problem = make_problem(9, d=4, M=3, trend="linear")
+    stacked = np.random.default_rng(0).standard_normal((3, 4))
     gram = fresh_gram(problem, np.concatenate([problem.state.W, stacked]))
-    # fresh_gram scales by eight frequencies, the reference by four.
-    chosen = select_all(gram, 3, 4).G[0]
+    # fresh_gram scales by six frequencies, the reference by three.
+    chosen = select_all(gram, 5, 3).G[0]
     expected = fresh_gram(problem, stacked).G[0].copy()
-    expected[3:] /= np.sqrt(2)
-    expected[:, 3:] /= np.sqrt(2)
+    expected[5:] /= np.sqrt(2)
+    expected[:, 5:] /= np.sqrt(2)
     close(chosen, expected, 1e-12, 1e-12)

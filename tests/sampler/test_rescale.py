@@ -248,6 +248,9 @@ def test_what_cannot_be_computed_is_not_chosen():
     assert np.isfinite(smallest[:2]).all()
     assert largest[0] == -np.inf
     assert np.isfinite(largest[1:]).all()
+    # Half of the smallest number is none, and is not asked for its density.
+    nothing = log_law(np.array([0.0, 0.5, 2.0]), np.zeros(3), 5e-324, prior)
+    np.testing.assert_array_equal(np.isfinite(nothing), [True, False, False])
 
 
 def test_a_sweep_rescales_last_and_keeps_the_factors_of_its_own_lam():

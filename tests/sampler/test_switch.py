@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chisquare, dirichlet, kstest
 
-from banklearn.model.dirichlet_process import log_crp
+from banklearn.model import niw
+from banklearn.model.dirichlet_process import draw_shares, log_crp
 from banklearn.model.generative import draw_state
 from banklearn.sampler.frequencies import Moves, propose
 from banklearn.sampler.switch import draw_components, offer
@@ -114,6 +115,68 @@ def test_a_large_concentration_costs_no_more():
     labels, mu, _ = draw_components(30, state, problem.prior, np.random.default_rng(0))
     assert len(mu) == state.K + 30  # each draw a component of its own
     assert sorted(labels) == list(range(state.K, state.K + 30))
+
+
+def plain_components(n, state, prior, rng):
+    """Labels and components drawn one after another, from their description."""
+    m = [int((state.Z == k).sum()) for k in range(state.K)]
+    shares = draw_shares(np.array(m, dtype=float), state.alpha, rng)
+    where = rng.random(n)
+    mu, Sigma, labels, drawn = list(state.mu), list(state.Sigma), [], []
+    for u in where:
+        k, left = 0, u
+        while k < state.K and left >= shares[k]:
+            left, k = left - shares[k], k + 1
+        labels.append(k)
+    for i, k in enumerate(labels):
+        if k < state.K:
+            continue
+        # Each draw before is as likely as another; a new one has the mass alpha.
+        u = rng.random() * (len(drawn) + state.alpha)
+        if u < len(drawn):
+            labels[i] = drawn[int(np.floor(u))]
+        else:
+            atom = niw.draw(prior.base(state.psi), rng)
+            labels[i] = len(mu)
+            mu.append(atom[0])
+            Sigma.append(atom[1])
+        drawn.append(labels[i])
+    return labels, mu, Sigma
+
+
+def test_components_are_drawn_as_described_number_for_number():
+    shared = 0
+    for seed in HUNDRED:
+        problem = make_problem(seed, M=7)
+        state = problem.state.with_(alpha=2.5)
+        rngs = [np.random.default_rng(seed) for _ in range(2)]
+        labels, mu, Sigma = draw_components(12, state, problem.prior, rngs[0])
+        plain = plain_components(12, state, problem.prior, rngs[1])
+        assert labels.tolist() == plain[0]
+        np.testing.assert_array_equal(mu, plain[1])
+        np.testing.assert_array_equal(Sigma, plain[2])
+        new = labels[labels >= state.K]
+        shared += len(new) > len(set(new)) > 1
+    assert shared > 20
+
+
+@pytest.mark.parametrize("switch", [0.3, 1.0])
+def test_which_frequencies_leave_number_for_number(switch):
+    problem = make_problem(6, M=30)
+    moves = Moves(jump=0.5, switch=switch)
+    for seed in range(10):
+        offered = offer(problem.state, problem.prior, moves, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        rho = moves.draw_rho(30, rng)
+        u = rng.random(30)
+        leave = [j for j in range(30) if rho[j] == 1.0 and u[j] < switch]
+        labels, mu, Sigma = draw_components(len(leave), problem.state, problem.prior, rng)
+        Z = problem.state.Z.copy()
+        Z[leave] = labels
+        np.testing.assert_array_equal(offered.Z, Z)
+        np.testing.assert_array_equal(offered.rho, rho)
+        there = problem.state.with_(Z=Z, mu=mu, Sigma=Sigma)
+        np.testing.assert_array_equal(offered.W, propose(there, rho, rng))
 
 
 def test_without_switches_proposals_are_the_plain_ones_number_for_number():

@@ -92,7 +92,7 @@ def _halve(
         accepted[:] = walk.accepted
         gain += walk.gain
         return
-    half = m // 2 if m > 1 else m
+    half = m // 2
     for lo, hi in ((0, half), (half, m)):
         if lo == hi:
             continue

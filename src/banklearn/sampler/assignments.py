@@ -24,8 +24,8 @@ def log_conditional(j: int, state: State, prior: Prior) -> Array:
     with np.errstate(divide="ignore"):
         existing = np.log(m)
     for k in range(state.K):
-        existing[k] += niw.log_normal(state.W[j : j + 1], state.mu[k], state.Sigma[k])[0]
-    new = np.log(state.alpha) + niw.log_predictive(prior.base(state.psi), state.W[j : j + 1])[0]
+        existing[k] += niw.log_normal(state.W[j], state.mu[k], state.Sigma[k]).item()
+    new = np.log(state.alpha) + niw.log_predictive(prior.base(state.psi), state.W[j]).item()
     return np.append(existing, new)
 
 

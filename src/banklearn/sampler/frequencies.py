@@ -46,7 +46,7 @@ def propose(state: State, rho: Array, rng: np.random.Generator) -> Array:
         members = state.Z == k
         noise[members] = xi[members] @ cholesky(Sigma).T
     centre = state.mu[state.Z]
-    keep = np.sqrt(np.maximum(1.0 - rho**2, 0.0))[:, None]
+    keep = np.sqrt(1.0 - rho**2)[:, None]
     return np.asarray(centre + keep * (state.W - centre) + rho[:, None] * noise)
 
 
@@ -54,14 +54,13 @@ def log_proposal(j: int, start: Array, end: Array, rho: float, state: State) -> 
     """log q(end | start) of the move of frequency j with 0 < rho <= 1."""
     mu, Sigma = state.mu[state.Z[j]], state.Sigma[state.Z[j]]
     mean = mu + np.sqrt(1.0 - rho**2) * (start - mu)
-    return float(niw.log_normal(end[None], mean, rho**2 * Sigma)[0])
+    return niw.log_normal(end, mean, rho**2 * Sigma).item()
 
 
 def log_conditional(j: int, state: State, log_evidence: float) -> float:
     """Unnormalised log p(W_j | rest); log_evidence is log p(Y | X, W, lam)."""
     k = state.Z[j]
-    density = niw.log_normal(state.W[j : j + 1], state.mu[k], state.Sigma[k])[0]
-    return float(density) + log_evidence
+    return niw.log_normal(state.W[j], state.mu[k], state.Sigma[k]).item() + log_evidence
 
 
 @equation("rreg")

@@ -99,7 +99,7 @@ def _halve(
 
     kept = 4 * half + 1
     first = _space(f"{m}", len(S), kept, kept)
-    D, B = _space("D", 1, 2 * others, 2 * others)[0], _space("B", 1, 2 * others, kept)[0]
+    (D,), (B,) = _space("D", 1, 2 * others, 2 * others), _space("B", 1, 2 * others, kept)
     try:
         for S_t, C in zip(S, first, strict=True):
             in_parts(_accept.gather_second, S_t, o, half, m, D, B, C, side_by_side=large)
@@ -123,7 +123,7 @@ def _halve(
         walk.gain[1] = 1.0
         return
     if last:
-        place, following = walk.L.shape[1] - 2 * m, walk.accepted[middle : part.stop]
+        place, following = walk.v.shape[1] - 2 * m, walk.accepted[middle : part.stop]
         for D, B, L, v in zip(Ds, Bs, walk.L, walk.v, strict=True):
             in_parts(_accept.fill_factor, D, B, following, place, L, v, side_by_side=large)
 

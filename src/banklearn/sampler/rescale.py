@@ -50,11 +50,13 @@ class LikelihoodSum:
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block."""
         f = latent_values(ops, block, self.W, self.trend, self.beta)
-        total[0] += self.likelihood.log_likelihoods(block, f, self.factors)
+        (sums,) = total
+        sums += self.likelihood.log_likelihoods(block, f, self.factors)
 
     def finish(self, ops: Ops, total: list[Any]) -> Array:
         """The sums."""
-        return np.asarray(total[0])
+        (sums,) = total
+        return np.asarray(sums)
 
 
 def draw_lattice(rng: np.random.Generator) -> Array:
@@ -67,8 +69,8 @@ def draw_lattice(rng: np.random.Generator) -> Array:
 def log_law(log_c: Array, log_likelihoods: Array, lam: float, prior: Prior) -> Array:
     """Unnormalised log density of log c: the likelihood and the law of log lam."""
     there = [lam * float(np.exp(-2.0 * v)) for v in log_c]
-    # A lam that no number can hold is out of reach.
-    law = log_likelihoods + [prior.log_lam(v) if 0.0 < v < np.inf else -np.inf for v in there]
+    # A lam that no number can hold is out of reach: infinity has no density either.
+    law = log_likelihoods + [prior.log_lam(v) if v > 0.0 else -np.inf for v in there]
     return np.where(np.isfinite(law), law, -np.inf)
 
 

@@ -60,6 +60,11 @@ class Model:
     trend: Trend = "constant"
 
 
+def is_due(sweep: int, every: int) -> bool:
+    """Whether a move that is made every so many sweeps is made in this one; 0: in none."""
+    return every > 0 and sweep % every == 0
+
+
 @dataclass(frozen=True)
 class Tuning:
     """What warm-up adapts and the chain proper keeps."""
@@ -80,13 +85,12 @@ class Tuning:
 
     def gradients(self, sweep: int) -> bool:
         """Whether this sweep makes a gradient move."""
-        due = self.gradient_every > 0 and sweep % self.gradient_every == 0
-        return due and (self.trial is None or sweep > self.trial.begin)
+        begun = self.trial is None or sweep > self.trial.begin
+        return begun and is_due(sweep, self.gradient_every)
 
     def interweaves(self, sweep: int) -> bool:
         """Whether components walk in this sweep; not once warm-up has dropped all walks."""
-        due = self.interweave_every > 0 and sweep % self.interweave_every == 0
-        return due and any(self.interweave.steps)
+        return any(self.interweave.steps) and is_due(sweep, self.interweave_every)
 
 
 @dataclass(frozen=True)
