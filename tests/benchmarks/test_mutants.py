@@ -83,6 +83,11 @@ def test_what_is_not_noticed_counts_unless_it_changes_nothing(scripts):
     assert "1 of 2 noticed: 50.0 % (95 % interval 1.3 to 98.7 %); besides 1 that" in text
     assert "1 that change nothing. 1 of the plan were not run." in text
     assert "`a` became `b`: NOT NOTICED" in text
+    assert "strike that out" not in text
+    found[mutation.name_of(plan[0])] = {"caught_by": "a test"}
+    text, share = mutation.report(plan, found)
+    assert share == pytest.approx(2 / 3)
+    assert f"noticed by a test, although judged to change nothing ({reason}): strike" in text
 
 
 def made_plan(mutation, path):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 from scipy.stats import binomtest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -139,6 +139,46 @@ def test_a_row_given_three_times_is_a_row_of_weight_three():
     for name, value in weighted.curve_._asdict().items():
         np.testing.assert_allclose(getattr(repeated.curve_, name), value, rtol=1e-9, err_msg=name)
     assert weighted.power_ == repeated.power_
+
+
+def test_weights_of_all_sizes_are_repetitions():
+    X, y = make_data(rows=(300, 40, 12))
+    weight = np.random.default_rng(6).integers(1, 6, len(y))
+    model = RareClassClassifier(LogisticRegression(tol=1e-10), max_error=0.2, random_state=0)
+    weighted = clone(model).fit(X, y, sample_weight=weight.astype(float))
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    for name, value in weighted.curve_._asdict().items():
+        np.testing.assert_allclose(getattr(repeated.curve_, name), value, rtol=1e-9, err_msg=name)
+    np.testing.assert_allclose(weighted.costs_, repeated.costs_, rtol=1e-12)
+
+
+def test_classes_of_two_rows_do_not_hide_the_errors_of_the_others():
+    # Half of the frequent class's rows look like a class of their own two rows.
+    rng = np.random.default_rng(7)
+    tiny = np.arange(1, 101)
+    X = np.concatenate([np.repeat(tiny, 2), rng.permutation(np.repeat(tiny, 2)), np.zeros(200)])
+    y = np.concatenate([np.repeat(tiny, 2), np.zeros(400, dtype=int)])
+    table = np.zeros((101, 101))
+    table[0, 0] = 1.0
+    table[tiny, tiny], table[tiny, 0] = 0.5, 0.5
+
+    class Known(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict_proba(self, X):
+            return table[np.asarray(X)[:, 0].round().astype(int)]
+
+    X = (X + 1e-3 * rng.random(len(X)))[:, None]
+    model = RareClassClassifier(Known(), max_error=0.4, random_state=0).fit(X, y)
+    for power, error in zip(model.curve_.power, model.curve_.error, strict=True):
+        truth = ((table[X[:, 0].round().astype(int)] * costs_of(y, power)).argmax(1) != y).mean()
+        assert error == pytest.approx(truth, abs=0.05), power
+
+
+def costs_of(y, power):
+    return (np.bincount(y) / len(y)) ** -power
 
 
 def test_copies_promise_no_more_than_the_rows_themselves():

@@ -41,3 +41,12 @@ def test_uniform_ranks_pass_and_others_do_not():
     shifted = (rng.beta(1.4, 1.0, (512, columns)) * top).astype(int)
     for wrong in (too_sure, shifted):
         assert min(calibration.uniformity(wrong, "two classes", 0).values()) < LIMIT
+
+
+@pytest.mark.parametrize("name", calibration.SETTINGS)
+def test_two_dozen_data_sets_have_uniform_ranks(name, master_seed):
+    ranks = np.array([calibration.one_data_set(name, master_seed, i) for i in range(24)])
+    assert min(calibration.uniformity(ranks, name, master_seed).values()) > LIMIT
+    # So few see gross errors alone: a true value that lies above nearly all draws, say.
+    grossly = np.maximum(ranks, calibration.DRAWS - 2)
+    assert max(calibration.uniformity(grossly, name, master_seed).values()) < LIMIT

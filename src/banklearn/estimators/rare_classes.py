@@ -166,11 +166,12 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # Rows that are equal were seen once, however often they are there.
         _, first, copies = np.unique(group[tested], return_index=True, return_inverse=True)
         seen = tested[first]
+        count = np.bincount(copies, None if weight is None else weight[tested]).astype(np.float64)
         found = curve(
             trial.predict_proba(_safe_indexing(X, seen)),
             codes[seen],
             mass / mass.sum(),
-            np.bincount(copies, None if weight is None else weight[tested]).astype(np.float64),
+            as_in_all_rows(count, codes[seen], mass),
         )
         self.curve_, self.power_ = found, self._choose(found)
         self.costs_ = costs(mass / mass.sum(), self.power_)
@@ -272,6 +273,15 @@ def hold_out(
         count = min(max(1, round(part * len(groups))), len(groups) - 1)
         held |= np.isin(group, rng.permutation(groups)[:count])
     return held
+
+
+def as_in_all_rows(weight: Array, codes: Places, mass: Array) -> Array:
+    """Weights of hold-out rows, multiplied so that each class there has its mass (C,) again.
+
+    Of a class with few rows a larger part is held out than of the others.
+    """
+    held = np.bincount(codes, weights=weight, minlength=len(mass))
+    return np.asarray(weight * (mass[codes] / held[codes]))
 
 
 def curve(p: Array, codes: Places, share: Array, weight: Array) -> Curve:
