@@ -108,7 +108,7 @@ def test_nothing_right_and_nothing_wrong_have_bounds():
 
 def test_a_part_of_each_class_is_held_out():
     codes = np.repeat([0, 1, 2, 3], [100, 10, 2, 1])
-    group = np.arange(len(codes), dtype=np.uint64)
+    group = np.arange(len(codes))
     held = hold_out(group, codes, 0.2, np.random.RandomState(0))
     assert np.bincount(codes[held], minlength=4).tolist() == [20, 2, 1, 0]
     most = hold_out(group, codes, 0.99, np.random.RandomState(0))

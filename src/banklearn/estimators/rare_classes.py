@@ -252,16 +252,17 @@ def costs(share: Array, power: float) -> Array:
     return np.asarray(np.maximum(share / share.max(), SMALLEST_OPTION) ** -power)
 
 
-def equal_rows(X: Any, codes: Places) -> NDArray[np.uint64]:
+def equal_rows(X: Any, codes: Places) -> Places:
     """A number for each row that equal rows of one class share; rows of text all differ."""
     values = None if issparse(X) else np.asarray(X)
     if values is None or values.ndim != 2 or values.dtype.kind not in "biuf":
-        return np.arange(len(codes), dtype=np.uint64)
-    return row_hash(values.astype(np.float64, copy=False), codes.astype(np.float64))
+        return np.arange(len(codes))
+    hashes = row_hash(values.astype(np.float64, copy=False), codes.astype(np.float64))
+    return np.unique(hashes, return_inverse=True)[1]
 
 
 def hold_out(
-    group: NDArray[np.uint64], codes: Places, part: float, rng: np.random.RandomState
+    group: Places, codes: Places, part: float, rng: np.random.RandomState
 ) -> NDArray[np.bool_]:
     """Rows to hold out: this part of each class, at least one of two, never all of a class.
 
