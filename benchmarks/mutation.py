@@ -274,16 +274,15 @@ def report(plan: list[dict[str, str]], found: dict[str, dict[str, Any]]) -> tupl
             killed[file] += bool(row["caught_by"])
         else:
             same[file] += 1
-        if row["caught_by"] and reason is not None:
-            lines.append(
-                f"- `{file}` {item['what']}: `{item['old']}` became `{item['new']}`: noticed by "
-                f"{row['caught_by']}, although judged to change nothing ({reason}): strike that out"
-            )
-        if not row["caught_by"]:
-            verdict = f"changes nothing: {reason}" if reason else "NOT NOTICED"
-            lines.append(
-                f"- `{file}` {item['what']}: `{item['old']}` became `{item['new']}`: {verdict}"
-            )
+        if row["caught_by"] and reason is None:
+            continue
+        verdict = f"changes nothing: {reason}" if reason else "NOT NOTICED"
+        if row["caught_by"]:
+            verdict = f"noticed by {row['caught_by']}, although judged to change nothing ({reason})"
+            verdict += ": strike that out"
+        lines.append(
+            f"- `{file}` {item['what']}: `{item['old']}` became `{item['new']}`: {verdict}"
+        )
     out = ["| module | changes | noticed | that change nothing |", "|---|---|---|---|"]
     out += [f"| `{f}` | {total[f]} | {killed[f]} | {same[f]} |" for f in sorted(total | same)]
     share = killed.total() / max(total.total(), 1)

@@ -23,11 +23,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from banklearn.engines.choose import to_memory
 from banklearn.estimators import parameters as check
-from banklearn.estimators.data import (
-    check_weight,
-    refuse_unsorted_labels,
-    validate_data,
-)
+from banklearn.estimators.data import check_weight, refuse_unsorted_labels, validate_data
 from banklearn.limits import SMALLEST_OPTION
 from banklearn.numerics.duplicates import row_hash
 from banklearn.sources.values import refuse_masked
@@ -60,8 +56,8 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     be found at the price of some false alarms, a row is given to the class c of the largest
     p_c cost_c instead, with cost_c = share_c ** -power. Power 0 is the most probable class;
     power 1 treats all classes as if they had the same number of rows. Hold-out rows decide the
-    power; then the classifier is fitted again with all rows. Probabilities are the classifier's
-    own: only the decision changes.
+    power, judged by a second fit without them. Probabilities are those of the classifier fitted
+    with all rows: only the decision changes.
 
     Parameters
     ----------
@@ -122,29 +118,14 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RareClassClassifier:
-        """Choose the power on hold-out rows, then fit all rows; a row of weight w counts as w."""
+        """Fit all rows, and choose the power by a fit without some; a row of weight w counts as w.
+
+        All rows come first: whatever is wrong with them is said before any time is spent twice.
+        """
         self._check_options()
-        if y is None:
-            raise ValueError(
-                "RareClassClassifier requires y to be passed, but the target y is None."
-            )
-        X, y = to_memory(X), to_memory(y)
-        refuse_masked("y", y)
-        refuse_unsorted_labels(y)
-        X, y = indexable(X, y)
-        # Remembers names and number of inputs; the estimator looks at the values.
-        validate_data(self, X, dtype=None, ensure_all_finite=False, skip_check_array=True)
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        weight = check_weight(sample_weight, X)
-        if weight is not None:
-            used = np.flatnonzero(weight)  # a row of weight zero is none
-            X, labels, weight = _safe_indexing(X, used), labels[used], weight[used]
+        X, labels, weight = self._checked(X, y, sample_weight)
         rng = check_random_state(self.random_state)
         estimator = self._unfitted(rng)
-
-        # All rows first: whatever is wrong with them is said before any time is spent twice.
         fitted = _fit(estimator, X, labels, weight)
         classes, codes = np.unique(labels, return_inverse=True)
         if len(fitted.classes_) != len(classes) or (fitted.classes_ != classes).any():
@@ -167,15 +148,11 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         _, first, copies = np.unique(group[tested], return_index=True, return_inverse=True)
         seen = tested[first]
         count = np.bincount(copies, None if weight is None else weight[tested]).astype(np.float64)
-        found = curve(
-            trial.predict_proba(_safe_indexing(X, seen)),
-            codes[seen],
-            mass / mass.sum(),
-            as_in_all_rows(count, codes[seen], mass),
-        )
+        share = mass / mass.sum()
+        p = trial.predict_proba(_safe_indexing(X, seen))
+        found = curve(p, codes[seen], share, as_in_all_rows(count, codes[seen], mass))
         self.curve_, self.power_ = found, self._choose(found)
-        self.costs_ = costs(mass / mass.sum(), self.power_)
-        self.estimator_ = fitted
+        self.costs_, self.estimator_ = costs(share, self.power_), fitted
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -193,6 +170,27 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def classes_(self) -> NDArray[Any]:
         """The labels."""
         return np.asarray(self.estimator_.classes_)
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Any]:
+        """Rows, labels and weights; rows of weight zero are none. The estimator looks at values."""
+        if y is None:
+            raise ValueError(
+                "RareClassClassifier requires y to be passed, but the target y is None."
+            )
+        X, y = to_memory(X), to_memory(y)
+        refuse_masked("y", y)
+        refuse_unsorted_labels(y)
+        X, y = indexable(X, y)
+        # Remembers names and number of inputs.
+        validate_data(self, X, dtype=None, ensure_all_finite=False, skip_check_array=True)
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        weight = check_weight(sample_weight, X)
+        if weight is None:
+            return X, labels, None
+        used = np.flatnonzero(weight)
+        return _safe_indexing(X, used), labels[used], weight[used]
 
     def _check_options(self) -> None:
         if self.max_error is not None:
@@ -268,12 +266,12 @@ def hold_out(
 
     Rows of one group are held out together, or none of them.
     """
-    held = np.zeros(len(codes), dtype=bool)
+    chosen = []
     for c in np.unique(codes):
         groups = np.unique(group[codes == c])
         count = min(max(1, round(part * len(groups))), len(groups) - 1)
-        held |= np.isin(group, rng.permutation(groups)[:count])
-    return held
+        chosen.append(rng.permutation(groups)[:count])
+    return np.isin(group, np.concatenate(chosen))
 
 
 def as_in_all_rows(weight: Array, codes: Places, mass: Array) -> Array:
