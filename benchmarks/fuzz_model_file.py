@@ -59,9 +59,9 @@ def make_models(folder: Path) -> list[bytes]:
     Names and labels are of all sorts.
     """
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 3))
+    X = rng.standard_normal((240, 3))  # so many that the regressor learns a law of errors
     X[:, 1] = 2.0
-    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(80)
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(240)
     small: dict[str, Any] = {"n_warmup": 4, "n_draws": 2, "thin": 1, "random_state": 0}
     names = np.array(["red", "green", "blue"])[(X[:, 2] > 0.5).astype(int) + (X[:, 0] > 0)]
     models = [
@@ -71,7 +71,7 @@ def make_models(folder: Path) -> list[bytes]:
         ),
         BankClassifier(3, **small).fit(X, names),
         # Two classes with one row each: a tree that is no stick.
-        BankClassifier(3, **small).fit(X, np.r_[2, 3, np.arange(78) % 2]),
+        BankClassifier(3, **small).fit(X, np.r_[2, 3, np.arange(238) % 2]),
     ]
     models[0].feature_names_in_ = np.array(["one", "zwei", "três"], dtype=object)
     files = []

@@ -154,3 +154,32 @@ def test_both_decisions_are_measured_on_a_fold(scripts, tmp_path, monkeypatch, c
     assert f"| {wrong.mean():.5f} |" in second
     command.max_error = 1e-6
     assert "cannot be promised" in rare.measure(1, command)
+
+
+@pytest.mark.alone
+def test_both_laws_of_errors_are_scored_on_rows_that_were_held_out(scripts, tmp_path, capsys):
+    study = scripts("error_laws")
+    command = ["--frequencies", "8", "--rows", "400", "--sets", "arm", "--parts", "0,3"]
+    command += ["--chains", "2", "--seconds", "1.5,9", *places(tmp_path)]
+    records = study.main(command)
+    assert [(r["part"], r["rows"], r["judged"]) for r in records] == [(0, 320, 80), (3, 320, 80)]
+    for record in records:
+        normal, learned = (record["scores"][law] for law in ("normal", "learned"))
+        assert normal["error"] == learned["error"]
+        assert normal["nlpd"] != learned["nlpd"]
+        assert sorted(learned["inside"]) == learned["inside"]
+    assert "2 of 2 fits" in capsys.readouterr().out
+    held = np.mean([r["scores"]["learned"]["inside"][2] for r in records])
+    assert "| arm | learned | 2 | 160 |" in (tmp_path / "study.md").read_text()
+    assert f"| {held:.3f} |" in (tmp_path / "study.md").read_text()
+
+
+def test_parts_are_held_out_once_each_and_never_learned_from(scripts):
+    study = scripts("error_laws")
+    parts = [study.rows_of("arm", part, 101) for part in range(5)]
+    whole = study.rows_of("arm", None, 101)
+    held = np.concatenate([part.y_test for part in parts])
+    np.testing.assert_array_equal(np.sort(held), np.sort(whole.y))
+    for part in parts:
+        assert not set(part.y) & set(part.y_test)
+        assert len(part.y) + len(part.y_test) == 101

@@ -87,6 +87,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         alpha_rate: float = 1.0,
         a0: float = 1.0,
         b0: float = 1e-6,
+        error_law: Literal["learned", "normal"] = "learned",
         jump_probability: float = 0.5,
         switch_probability: float = 0.5,
         interweave_every: int = 1,
@@ -118,6 +119,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.alpha_rate = alpha_rate
         self.a0 = a0
         self.b0 = b0
+        self.error_law = error_law
         self.jump_probability = jump_probability
         self.switch_probability = switch_probability
         self.interweave_every = interweave_every
@@ -170,6 +172,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             raise TypeError(
                 f"device must be a string such as 'cpu' or 'cuda', not {check.shown(self.device)}."
             )
+        check.one_of("error_law", self.error_law, ("learned", "normal"))
         check.one_of("proposal", self.proposal, ("in-turn", "at-once"))
 
     def _arrays(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -247,6 +250,9 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         engine = make_engine("cpu" if client else self._device, rows, y, weight)
         spread = self._spread(client, engine, keys) if client else None
         self._run(engine, self._model(likelihood), seed, keep, kernel, deadline, keys, spread)
+
+    def _look_back(self, X: Array, y: Array, weight: Array | None) -> None:
+        """What is learned from the draws and some training rows, in model units, at the end."""
 
     def _spread(self, client: Any, engine: Any, keys: RowKeys) -> Spread:
         if self._device not in ("auto", "cpu"):
@@ -338,8 +344,10 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.n_sweeps_ = [len(run.trace) for run in runs]
         self.settling_ = None if found is None else found.plain()
         self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
+        self._look_back(*self._sample)
         self._memory = shelf.memory if shelf and self.warm_start else None
-        del self._resumption, self._probes  # the first may hold the chains of the fit before
+        # The first may hold the chains of the fit before.
+        del self._resumption, self._probes, self._sample
         seconds = time.monotonic() - self._begun
         device = str(getattr(engine, "device", None) or "cpu")
         end = stopped_by(runs, interrupted, self.n_draws == "auto", found)

@@ -51,6 +51,7 @@ class Chooses:
     _begun: float
     _resumption: Resumption
     _start: StartingPoint
+    _sample: tuple[Array, Array, Array | None]
 
     #: Mean and deviation of log lam a priori.
     _lam_law = (0.0, 5.0)
@@ -102,7 +103,8 @@ class Chooses:
             choice, self._start = self._after_pilots(choices, start, few, streams)
         self.input_scaling_, self.trend_, self.starting_point_ = choice
         rng = streams.at(Purpose.START, block=5)
-        self._probes = Probes.among(self.input_scaling_(start[0]), self._start.scale, rng)
+        self._sample = (self.input_scaling_(start[0]), *start[1:])
+        self._probes = Probes.among(self._sample[0], self._start.scale, rng)
 
     def _contenders(
         self,

@@ -40,6 +40,7 @@ def save_model(
         trace=estimator.trace_,
         feature_names=None if names is None else [str(name) for name in names],
         target_scaling=getattr(estimator, "target_scaling_", None),
+        error_law=getattr(estimator, "error_law_", None),
         classes=getattr(estimator, "classes_", None),
         stick=getattr(estimator, "stick_", None),
         tree=getattr(estimator, "tree_", None),
@@ -84,6 +85,7 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_MODEL) -> Any:
         estimator.tree_ = stored.tree
     else:
         estimator.target_scaling_ = stored.target_scaling
+        estimator.error_law_ = stored.error_law
     estimator.input_scaling_ = stored.input_scaling
     estimator.trend_ = stored.trend
     estimator.starting_point_ = stored.starting_point

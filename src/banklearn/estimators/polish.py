@@ -81,6 +81,8 @@ def polish(estimator: E, X: Any, y: Any, sample_weight: Any = None, *, max_iter:
     out = copy.copy(estimator)
     out.draws_ = [_draw(best, summit, model)]
     out.kernel_ = LearnedKernel(out.draws_, out.input_scaling_)
+    if isinstance(out, BankRegressor):
+        out.error_law_ = None  # one draw cannot say what it would be without a row
     out._memory = None
     seconds = estimator.provenance_["seconds"] + time.monotonic() - begin
     out.provenance_ = {**estimator.provenance_, "seconds": round(seconds, 3), "polished": True}

@@ -1,11 +1,11 @@
 """What a fitted model says of every test row, kept beside a cell so that it can be scored again.
 
 The files are NumPy archives. Both tasks: ``test`` (the rows' numbers in the whole set) and ``y``.
-Regression: ``mean`` and, where the model gives a law, ``std``; BaNK also ``scale`` and ``dof`` (the
-Student t law with the mixture's mean and standard deviation and the draws' mean degrees of
-freedom), ``log_density`` at y and ``cdf`` at y, both of the mixture itself: an interval of any
-coverage holds the rows whose cdf lies between its tails. Classification: ``classes`` and
-``probabilities`` (n, C).
+Regression: ``mean`` and, where the model gives a law, ``std``; BaNK also ``scale`` and ``dof`` (of
+the Student t law with the same mean and standard deviation and the draws' mean degrees of freedom),
+``log_density`` at y and ``cdf`` at y, both of the predictive law itself, whatever its shape: an
+interval of any coverage holds the rows whose cdf lies between its tails. Classification:
+``classes`` and ``probabilities`` (n, C).
 """
 
 from __future__ import annotations

@@ -37,9 +37,7 @@ class Law:
 
     def std(self) -> Array:
         """Standard deviation of the mixture, (n,)."""
-        # dof / (dof - 2), also where dof is infinite; a law without a variance gets a large one.
-        inflation = 1.0 / np.maximum(1.0 - 2.0 / self.dof, 1e-3)
-        within = (self.scale**2 * inflation[:, None]).mean(axis=0)
+        within = (self.scale**2 * variance_factor(self.dof)[:, None]).mean(axis=0)
         return np.asarray(np.sqrt(within + self.location.var(axis=0)))
 
     def cdf(self, y: Array) -> Array:
@@ -69,6 +67,12 @@ class Law:
             if np.all(high - low <= 1e-7 * (self.scale.mean(axis=0))):
                 break
         return np.asarray(0.5 * (low + high))
+
+
+def variance_factor(dof: Array) -> Array:
+    """Variance of a Student t of scale one; a law without a variance gets a large one."""
+    # dof / (dof - 2), also where dof is infinite.
+    return np.asarray(1.0 / np.maximum(1.0 - 2.0 / dof, 1e-3))
 
 
 def row_blocks(X: Sized, rows: int = PREDICT_ROWS) -> Iterator[slice]:

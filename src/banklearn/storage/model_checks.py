@@ -38,6 +38,9 @@ SMALLEST_SPREAD = 1e-200
 SMALLEST_DOF = 0.01
 #: Normal scores of ranks stay well below this.
 LARGEST_SCORE = 10.0
+#: Normal laws of which a law of errors is made, and how far their scales may go.
+MOST_LAWS = 64
+LARGEST_RATIO = 1e6
 #: Columns of a root: 16 and 8 in draws of regression and classification (fewer where there are
 #: fewer weights, in regression), 1 where weights are sampled, 128 in a draw that was polished.
 MOST_COLUMNS = 128
@@ -163,6 +166,11 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
         if not 1 <= Q <= KNOTS:
             fail(f"quantiles have between 1 and {KNOTS} knots, not {Q}.")
         expected |= {f"scaling/{n}": ("f8", (Q, d)) for n in NormalScores._fields}
+    if "errors/scale" in table and meta["labels"] is None:
+        K = _shape(table, "errors/scale", 1)[0]
+        if not 1 <= K <= MOST_LAWS:
+            fail(f"a law of errors has between 1 and {MOST_LAWS} parts, not {K}.")
+        expected |= {f"errors/{n}": ("f8", (K,)) for n in ("scale", "share")}
     if "features/lengths" in table:
         expected |= _strings(table, "features", D)
     if "extra" in table:
@@ -217,6 +225,8 @@ def check_values(meta: Mapping[str, Any], arrays: Arrays) -> None:
     _all("draws/chain", arrays, lambda a: (a >= 0) & (a < chains), f"below {chains}")
     _check_scaling(arrays)
     _check_mixtures(arrays["draws/pi"], arrays["draws/Sigma"])
+    if "errors/scale" in arrays:
+        _check_errors(arrays)
     if "features/lengths" in arrays:
         unpack_strings(arrays["features/lengths"], arrays["features/bytes"])
     if meta["labels"] is not None:
@@ -239,6 +249,20 @@ def _check_scaling(arrays: Arrays) -> None:
         for name in ("scaling/knots", "scaling/heights"):
             if (arrays[name][1:] < arrays[name][:-1]).any():
                 fail(f"the values of {name!r} do not increase.")
+
+
+def _check_errors(arrays: Arrays) -> None:
+    _all(
+        "errors/scale",
+        arrays,
+        lambda a: (a >= 1 / LARGEST_RATIO) & (a <= LARGEST_RATIO),
+        f"between {1 / LARGEST_RATIO:g} and {LARGEST_RATIO:g}",
+    )
+    if (np.diff(arrays["errors/scale"]) <= 0).any():
+        fail("the values of 'errors/scale' do not increase.")
+    _all("errors/share", arrays, lambda a: (a > 0) & (a <= 1), "above zero and at most one")
+    if not abs(float(arrays["errors/share"].sum()) - 1.0) <= 1e-6:
+        fail("the shares of a law of errors do not add up to one.")
 
 
 def check_components(counts: NDArray[Any], total: int) -> None:

@@ -18,6 +18,7 @@ from banklearn.model.class_tree import ClassTree, stick
 from banklearn.model.features import Trend
 from banklearn.model.priors import Prior
 from banklearn.posterior.draws import Draw
+from banklearn.posterior.error_law import ErrorLaw
 from banklearn.posterior.normal_scores import NormalScores
 from banklearn.posterior.scaling import InputScaling, TargetScaling
 from banklearn.sampler.start import StartingPoint
@@ -67,6 +68,7 @@ class StoredModel:
     trace: list[dict[str, Any]]
     feature_names: list[str] | None
     target_scaling: TargetScaling | None
+    error_law: ErrorLaw | None
     classes: NDArray[Any] | None
     stick: NDArray[Any] | None
     tree: ClassTree | None
@@ -129,6 +131,8 @@ def to_parts(model: StoredModel) -> tuple[dict[str, Any], Arrays]:
             arrays[f"trace/{name}"] = _joined([t[name] for t in model.trace])
     if model.feature_names is not None:
         arrays |= _string_arrays("features", model.feature_names)
+    if model.error_law is not None:
+        arrays |= {f"errors/{f.name}": getattr(model.error_law, f.name) for f in fields(ErrorLaw)}
     if model.extra:
         arrays["extra"] = pack_extra(model.extra)
     label = None
@@ -195,6 +199,7 @@ def from_parts(meta: dict[str, Any], arrays: Parts) -> StoredModel:
         trace=_traces(meta, arrays),
         feature_names=names,
         target_scaling=target and TargetScaling(float(target["shift"]), float(target["scale"])),
+        error_law=_error_law(arrays),
         classes=classes,
         stick=arrays.get("stick"),
         tree=None if classes is None else _tree(arrays),
@@ -244,6 +249,12 @@ def _input_scaling(kind: Any, arrays: Parts) -> InputScaling:
         scores = NormalScores(*(arrays[f"scaling/{n}"] for n in NormalScores._fields))
     parts: dict[str, Any] = {n: arrays[f"scaling/{n}"] for n in SCALING}
     return InputScaling(kind, **parts, scores=scores)
+
+
+def _error_law(arrays: Parts) -> ErrorLaw | None:
+    if "errors/scale" not in arrays:  # the model's own, as all once were
+        return None
+    return ErrorLaw(arrays["errors/scale"], arrays["errors/share"])
 
 
 def _joined(traces: Sequence[Any]) -> NDArray[Any]:

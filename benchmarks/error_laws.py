@@ -1,0 +1,179 @@
+"""Whether intervals hold what they say: the model's own law and the learned one, from one fit.
+
+    python benchmarks/error_laws.py [--sets concrete,noise,prop,bike,toms] [--parts 0,1]
+        [--seconds 60,150] [--chains 4] [--frequencies 384] [--jobs 1] [--out FILE]
+
+Rows are the training rows of fold 0, cut into five parts: one is held out, the others are learned
+from (``--test`` takes the fold's own test rows, for a last look). Both laws are of the same draws
+with the same means, so that they differ in nothing else. Printed are the squared error, minus the
+log predictive density, and the share of held-out rows that intervals of 50, 80 and 95 % hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from studies import measured, processors, publish, study_parser
+from study_sets import Rows, study_rows
+
+from banklearn import BankRegressor
+from banklearn.experiments.cells import Cell, Record, parameters_of
+from banklearn.experiments.one_fold import compile_first
+from banklearn.experiments.tables import markdown
+
+LEVELS = (0.5, 0.8, 0.95)
+LAWS = ("normal", "learned")
+PARTS = 5
+#: Training rows from which on a set has the longer time.
+LARGE = 2000
+
+
+def estimator(chains: int, seconds: float, M: int) -> BankRegressor:
+    """The defaults, but for time and size."""
+    return BankRegressor(M, n_chains=chains, max_time=seconds, random_state=0, device="cpu")
+
+
+def rows_of(name: str, part: int | None, rows: int | None) -> Rows:
+    """Training rows of fold 0 without a fifth of them, and that fifth; None: its test rows."""
+    data = study_rows(name, rows)
+    if part is None:
+        return data
+    order = np.random.default_rng(7).permutation(len(data.y))
+    held = np.zeros(len(data.y), dtype=bool)
+    held[order[part::PARTS]] = True
+    X, y = data.X, data.y
+    return data._replace(X=X[~held], y=y[~held], X_test=X[held], y_test=y[held])
+
+
+def measure(
+    name: str, part: int | None, chains: int, seconds: float, M: int, rows: int | None
+) -> Record:
+    """Fit once, and score both laws."""
+    data = rows_of(name, part, rows)
+    compile_first("bank", data.task)
+    model = estimator(chains, seconds, M)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the record tells what was cut
+        model.fit(data.X, data.y)
+    spent = time.perf_counter() - begin
+    plain = copy.copy(model)
+    plain.error_law_ = None
+    return {
+        "set": name,
+        "part": part,
+        "rows": len(data.y),
+        "judged": len(data.y_test),
+        "seconds": spent,
+        "sweeps": [int(n) for n in model.n_sweeps_],
+        "draws": len(model.draws_),
+        "scores": {
+            law: scores(which, data) for law, which in zip(LAWS, (plain, model), strict=True)
+        },
+    }
+
+
+def scores(model: Any, data: Rows) -> dict[str, Any]:
+    """Squared error, minus the log predictive density, and what intervals hold."""
+    X, y = data.X_test, data.y_test
+    inside = []
+    for level in LEVELS:
+        lower, upper = model.predict_interval(X, level)
+        inside.append(float(np.mean((lower <= y) & (y <= upper))))
+    return {
+        "error": float(np.mean((model.predict(X) - y) ** 2)),
+        "nlpd": -float(np.mean(model.log_predictive_density(X, y))),
+        "inside": inside,
+    }
+
+
+def cell(
+    name: str, part: int | None, chains: int, seconds: float, M: int, rows: int | None
+) -> Cell:
+    """The measurement of one part of one set."""
+    arguments = {
+        **{"name": name, "part": part, "chains": chains},
+        **{"seconds": seconds, "M": M, "rows": rows},
+    }
+    parameters = parameters_of(estimator(chains, seconds, M))
+    label = f"errors-{name}-{'test' if part is None else part}"
+    return Cell(
+        label, "error_laws:measure", arguments, "", seconds, parameters, at_most=seconds + 60.0
+    )
+
+
+def table(records: Sequence[Record]) -> str:
+    """Two lines for each set: means over its parts."""
+    lines = []
+    for name in dict.fromkeys(record["set"] for record in records):
+        own = [record for record in records if record["set"] == name]
+        for law in LAWS:
+            found = [record["scores"][law] for record in own]
+            inside = np.mean([f["inside"] for f in found], axis=0)
+            lines.append(
+                [
+                    *(name, law, str(len(own)), str(sum(r["judged"] for r in own))),
+                    f"{np.mean([f['error'] for f in found]):.4g}",
+                    f"{np.mean([f['nlpd'] for f in found]):.3f}",
+                    *(f"{share:.3f}" for share in inside),
+                ]
+            )
+    header = ["set", "law of errors", "parts", "rows to judge by", "MSE", "nlpd"]
+    return markdown([*header, *(f"{100 * level:.0f} % hold" for level in LEVELS)], lines)
+
+
+def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
+    """How the table was measured."""
+    sweeps: dict[str, list[int]] = {}
+    for record in records:
+        sweeps.setdefault(record["set"], []).extend(record["sweeps"])
+    made = "; ".join(f"{name} {min(each)} to {max(each)}" for name, each in sweeps.items())
+    few, many = options.seconds.split(",")
+    judged = "test rows of fold 0" if options.test else "fifths of the training rows of fold 0"
+    return (
+        f"Judged by {judged}; M = {options.frequencies}, {options.chains} chains, otherwise the "
+        f"defaults, {few} s below {LARGE} rows and {many} s from there on, one core; sweeps that "
+        f"the chains made: {made} ({processors(records)}). Both laws of a set are of the same "
+        "draws. nlpd is the mean negative log predictive density."
+    )
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = study_parser(__doc__, "error_laws", "concrete,noise,prop,bike,toms", "fits", None)
+    parser.add_argument(
+        "--parts", help="held-out fifths; default: all of sets below 2000 rows, else the first"
+    )
+    parser.add_argument("--test", action="store_true", help="judge by the fold's test rows")
+    parser.add_argument("--chains", type=int, default=4)
+    parser.add_argument("--seconds", default="60,150", help="below and from 2000 rows on")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Measure what has not been measured, and write the table."""
+    options = parse(arguments)
+    few, many = (float(v) for v in options.seconds.split(","))
+    cells = []
+    for name in options.sets.split(","):
+        small = len(study_rows(name, options.rows).y) < LARGE
+        parts: list[int | None] = list(range(PARTS)) if small else [0]
+        if options.parts:
+            parts = [int(p) for p in options.parts.split(",")]
+        how = (options.chains, few if small else many, options.frequencies, options.rows)
+        cells += [cell(name, part, *how) for part in ([None] if options.test else parts)]
+    records = measured(cells, options)
+    if records:
+        publish(options.out, table(records), legend(records, options), records)
+    return records
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Errors of the training rows, each predicted as if it had not been seen.
+
+Given the frequencies, a row leaves the regression in closed form: with the leverage h of a row,
+its error grows by 1 / (1 - h). The frequencies have seen it too, and hundreds of them can go a
+long way towards a row. A draw counts therefore by 1 / p(y_i | W, other rows), which turns draws
+given all rows into draws given the others (importance sampling; Gelfand, Dey and Chang, 1992), in
+every chain by itself: chains keep their modes, and predictions average over them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from scipy.stats import t as student_t
+
+from banklearn.model.features import Trend
+from banklearn.posterior.draws import Draw
+from banklearn.posterior.predict import PREDICT_ROWS, latent, row_blocks, variance_factor
+
+Array = NDArray[np.float64]
+
+#: A row that decides its own prediction by more is taken to decide it so far.
+LARGEST_LEVERAGE = 0.99
+#: Rows times draws that are looked at together.
+BLOCK = 1 << 18
+
+
+def standardised_errors(
+    draws: Sequence[Draw], X: Array, y: Array, weight: Array | None, trend: Trend
+) -> Array:
+    """(y - mean) / deviation of each row given the others, (n,).
+
+    X (n, d) and y (n,) are training rows in model units. Of a row that stands for w rows, one
+    (or the whole row, if w is less) is left out.
+    """
+    chain = np.array([draw.chain for draw in draws])
+    z = np.empty(len(X))
+    for part in row_blocks(X, min(max(BLOCK // len(draws), 1), PREDICT_ROWS)):
+        left_out = 1.0 if weight is None else np.minimum(weight[part], 1.0)
+        location, scale, dof = without_each(draws, X[part], y[part], left_out, trend)
+        log_p = student_t.logpdf((y[part] - location) / scale, dof) - np.log(scale)
+        share = importance(log_p, chain)
+        mean = (share * location).sum(axis=0)
+        variance = share * (scale**2 * variance_factor(dof) + (location - mean) ** 2)
+        z[part] = (y[part] - mean) / np.sqrt(variance.sum(axis=0))
+    return z
+
+
+def without_each(
+    draws: Sequence[Draw], X: Array, y: Array, left_out: Array | float, trend: Trend
+) -> tuple[Array, Array, Array]:
+    """Location, scale and degrees of freedom of y_i given W and the other rows, (S, n) each.
+
+    Leverages of a draw come from a sketch of A^-1 and are rough; their mean over draws is not.
+    """
+    f, h = np.empty((len(draws), len(X))), np.zeros(len(X))
+    for s, draw in enumerate(draws):
+        mean, spread = latent(draw, X, trend)
+        f[s] = mean[0]
+        h += spread[0] / len(draws)
+    stays = 1.0 - np.minimum(left_out * h, LARGEST_LEVERAGE)
+    noise = np.array([[draw.noise] for draw in draws])
+    dof = np.array([[draw.dof] for draw in draws])
+    # b_n and a_n without the row: its part of b_n is (y - f)^2 / (2 (1 - h)).
+    part = left_out * (y - f) ** 2 / (stays * noise * dof)
+    noise = noise * dof * (1.0 - np.minimum(part, LARGEST_LEVERAGE)) / (dof - left_out)
+    scale = np.sqrt(noise * (1.0 + h / stays))
+    return y - (y - f) / stays, scale, np.broadcast_to(dof - left_out, f.shape)
+
+
+def importance(log_p: Array, chain: NDArray[np.intp]) -> Array:
+    """Shares of draws (S, n) in proportion to 1 / p within each chain; they add up to one.
+
+    Before that they are cut at sqrt(S) times the mean of their chain of S draws (Ionides, 2008):
+    how large the largest of them is, is mostly chance.
+    """
+    share = np.empty_like(log_p)
+    for c in np.unique(chain):
+        own = chain == c
+        S = int(own.sum())
+        each = np.exp(-log_p[own] - logsumexp(-log_p[own], axis=0))
+        each = np.minimum(each, 1.0 / np.sqrt(S))
+        share[own] = each / each.sum(axis=0) * (S / len(chain))
+    return share

@@ -1,0 +1,138 @@
+"""Laws of errors against SciPy, against the conditions of their optimum, and on known errors."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+from scipy.stats import t as student_t
+
+from banklearn.posterior.error_law import (
+    LEAST_STD,
+    SCALES,
+    ErrorLaw,
+    LearnedLaw,
+    fit_error_law,
+    least_std,
+)
+from helpers import close
+
+LEVELS = (1e-9, 0.001, 0.025, 0.3, 0.5, 0.8, 0.975, 0.999)
+EXTREME = (5e-324, 1e-300, 1e-17, 0.5 - 1e-16, 0.5 + 1e-16, 1 - 2**-53)
+MIXED = ErrorLaw(np.array([0.1, 1.0, 7.0]), np.array([0.5, 0.4, 0.1]))
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
+def test_one_part_is_a_normal_law(scale):
+    law, exact = ErrorLaw(np.array([scale]), np.ones(1)), norm(0.0, scale)
+    z = scale * np.array([-4.0, -0.3, 0.0, 2.0])
+    close(law.std(), scale, 1e-12)
+    close(law.cdf(z), exact.cdf(z), 1e-12)
+    close(law.log_density(z), exact.logpdf(z), 1e-12)
+    for q in LEVELS:
+        close(law.quantile(q), exact.ppf(q), 1e-9, 1e-12)
+
+
+def test_several_parts_are_the_sum_of_their_laws():
+    z = np.linspace(-30.0, 30.0, 41)
+    parts = [norm(0.0, scale) for scale in MIXED.scale]
+    weighed = list(zip(MIXED.share, parts, strict=True))
+    close(MIXED.cdf(z), sum(w * p.cdf(z) for w, p in weighed), 1e-12, 1e-15)
+    close(MIXED.log_density(z), np.log(sum(w * p.pdf(z) for w, p in weighed)), 1e-9)
+    second, _ = quad(
+        lambda v: v**2 * np.exp(MIXED.log_density(np.array(v))), -80, 80, points=[0], limit=500
+    )
+    close(MIXED.std(), np.sqrt(second), 1e-6)
+    for q in LEVELS:
+        close(MIXED.cdf(np.array(MIXED.quantile(q))), q, 1e-6)
+
+
+def test_no_error_is_so_far_out_that_its_density_is_no_number():
+    found = MIXED.log_density(np.array([1e200, -np.inf, 1e308]))
+    assert np.isfinite(found).all()
+    assert (found < -1e200).all()
+
+
+@pytest.mark.parametrize("scales", [[1.0], [1.0, 1.0 + 1e-15], [1e-6, 1e6], [0.1, 1.0, 7.0]])
+def test_every_level_has_a_quantile(scales):
+    law = ErrorLaw(np.array(scales), np.full(len(scales), 1 / len(scales)))
+    found = np.array([law.quantile(q) for q in sorted({*LEVELS, *EXTREME})])
+    assert np.isfinite(found).all()
+    assert (np.diff(found) >= 0).all()
+    close(law.quantile(0.9), -law.quantile(0.1), 1e-9)
+
+
+def test_scales_are_drawn_by_their_shares():
+    drawn = MIXED.factors(100_000, np.random.default_rng(0))
+    for scale, share in zip(MIXED.scale, MIXED.share, strict=True):
+        close((drawn == scale).mean(), share, 0, 0.008)
+
+
+@pytest.mark.parametrize(
+    "exact",
+    [norm(), norm(0, 0.6), student_t(3), student_t(1.5, 0, 0.1)],
+    ids=["normal", "narrow", "t3", "t1.5"],
+)
+def test_the_law_of_simulated_errors_is_found(exact):
+    z = exact.rvs(20_000, random_state=1)
+    law = fit_error_law(z)
+    for q in (0.6, 0.75, 0.9, 0.975, 0.99):
+        close(exact.cdf(law.quantile(q)), q, 0, 0.006)
+    fresh = exact.rvs(20_000, random_state=2)
+    gap = np.mean(exact.logpdf(fresh) - law.log_density(fresh))
+    assert -0.01 < gap < 0.01
+
+
+def test_no_other_shares_of_the_same_scales_are_likelier():
+    z = student_t(2.5).rvs(2000, random_state=3)
+    law = fit_error_law(z)
+    each = norm.pdf(z[:, None] / SCALES) / SCALES
+    # The likelihood is concave in the shares: at its top no scale gains by a larger share.
+    gain = (each / np.exp(law.log_density(z))[:, None]).mean(axis=0)
+    assert gain.max() < 1.003
+    inside = np.isin(SCALES, law.scale[law.share > 0.05])
+    close(gain[inside], 1.0, 0.003)
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    z = student_t(4).rvs(300, random_state=4)
+    twice = fit_error_law(np.concatenate([z, z[:100]]))
+    weighed = fit_error_law(z, np.where(np.arange(300) < 100, 2.0, 1.0))
+    close(weighed.scale, twice.scale, 1e-12)
+    close(weighed.share, twice.share, 1e-9)
+
+
+@pytest.mark.parametrize("z", [np.zeros(300), np.full(300, 1e-9)])
+def test_doubts_do_not_vanish_where_there_are_no_errors(z):
+    close(fit_error_law(z).std(), LEAST_STD, 1e-12)
+
+
+def test_one_error_beyond_all_scales_leaves_a_law():
+    law = fit_error_law(np.concatenate([np.linspace(-2, 2, 500), [1e6]]))
+    assert law.scale[-1] == SCALES[-1]
+    close(law.share[-1], 1 / 501, 0.2)
+    close(law.share.sum(), 1.0, 1e-12)
+
+
+def test_a_predictive_law_is_the_law_of_errors_moved_and_scaled():
+    law = LearnedLaw(np.array([3.0, -1.0]), np.array([0.5, 20.0]), MIXED)
+    y = np.array([3.4, -30.0])
+    z = (y - law.mean()) / law.spread
+    close(law.std(), MIXED.std() * law.spread, 1e-12)
+    close(law.cdf(y), MIXED.cdf(z), 1e-12)
+    for i in range(2):
+        area, _ = quad(
+            lambda v, i=i: np.exp(law.log_density(np.full(2, v))[i]),
+            *(law.mean()[i], y[i]),
+            limit=200,
+        )
+        close(law.cdf(law.mean())[i] + area, law.cdf(y)[i], 1e-6)
+    for q in LEVELS:
+        close(law.cdf(law.quantile(q)), q, 1e-6)
+
+
+@pytest.mark.parametrize(("rows", "least"), [(2559.0, 1.0), (2560.0, 0.5)])
+def test_few_rows_for_each_weight_do_not_narrow_the_model_s_own_law(rows, least):
+    assert least_std(rows, 256) == least
+    z = 0.1 * np.random.default_rng(0).standard_normal(300)
+    assert fit_error_law(z, None, least).std() == pytest.approx(least)
+    assert fit_error_law(40.0 * z, None, least).std() == pytest.approx(4.0, rel=0.1)
