@@ -203,6 +203,26 @@ def test_an_interrupt_from_the_keyboard_stops_all_chains_and_keeps_what_they_hav
     assert [r.draws for r in runs] == [[0], [1]]
 
 
+def test_an_interrupt_before_all_chains_have_begun_leaves_a_draw_of_each(monkeypatch):
+    begun, real = [], run.ThreadPoolExecutor.submit
+
+    def submit(pool, *arguments):
+        begun.append(arguments[1])
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        return real(pool, *arguments)
+
+    def one(chain, stop):
+        assert stop.wait(20)
+        return Run([chain])
+
+    monkeypatch.setattr(run.ThreadPoolExecutor, "submit", submit)
+    runs, interrupted = run_chains(one, 3, 3, True)
+    assert interrupted
+    assert [r.draws for r in runs] == [[0], [1], [2]]
+    assert begun == [0, 1, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("workers", "one_core_each", "limit"), [(1, True, None), (2, True, 1), (2, False, None)]
 )

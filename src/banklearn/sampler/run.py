@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -268,8 +268,14 @@ def run_chains(
     interrupted = False
     one_core_each = one_core_each and workers > 1
     with limited_to(1 if one_core_each else None), ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(run_one, c, stop) for c in range(n_chains)]
+        jobs: list[Future[Run[D]]] = []
+
+        def begin() -> None:
+            while len(jobs) < n_chains:
+                jobs.append(pool.submit(run_one, len(jobs), stop))
+
         try:
+            begin()
             # A limited wait, so that Ctrl-C is noticed; a chain that fails ends it at once.
             while wait(jobs, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
                 if any(job.done() and job.exception() for job in jobs):
@@ -278,5 +284,6 @@ def run_chains(
         except KeyboardInterrupt:
             interrupted = True
             stop.set()
+            begin()  # chains that had not begun leave their first draw
         runs = [job.result() for job in jobs]
     return runs, interrupted
