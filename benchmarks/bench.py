@@ -20,7 +20,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -134,8 +134,15 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
             out = proposed.ravel()[: len(proposed) * n].reshape(-1, n)
             feature_rows(part, W_star, "none", out, scale)
 
+    def exchanging() -> None:
+        own = problem.tuning
+        problem.tuning = replace(own, moves=replace(own.moves, exchange=1.0))
+        problem.step()
+        problem.tuning = own
+
     tasks: dict[str, Callable[[], object]] = {
         "sweep": problem.step,
+        "exchanging": exchanging,
         "features": features,
         "accept": lambda: accept_in_turn(ext, lam, h, log_u, *form),
         **products.ways(),
@@ -151,6 +158,8 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
         [f"products alone ({way})", duration(base), "1", ""],
         ["whole sweep", duration(seconds["sweep"]), f"{seconds['sweep'] / base:.3f}",
          "at most 1.3" if regression else ""],
+        ["whole sweep that exchanges", duration(seconds["exchanging"]),
+         f"{seconds['exchanging'] / base:.3f}", "at most 1.3" if regression else ""],
         ["features", duration(seconds["features"]), f"{seconds['features'] / base:.3f}",
          "at most 0.25" if regression else ""],
         ["accept step", duration(seconds["accept"]), f"{seconds['accept'] / base:.3f}",
@@ -168,6 +177,7 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
     section.numbers = {
         "seconds": all_seconds,
         "ratio": seconds["sweep"] / base,
+        "exchanging_ratio": seconds["exchanging"] / base,
         "features": seconds["features"] / base,
         "accept_seconds": seconds["accept"],
         "products": way,

@@ -93,6 +93,8 @@ TESTS = {
         "tests/sampler/test_interweave_path.py",
         "tests/sampler/test_sweep.py",
     ),
+    "sampler/decisions.py": ("tests/sampler/test_info.py", "tests/sampler/test_adapt.py"),
+    "sampler/exchange.py": ("tests/sampler/test_exchange.py",),
     "sampler/switch.py": ("tests/sampler/test_switch.py", "tests/sampler/test_sweep.py"),
     "sampler/job.py": (
         "tests/estimators/test_regressor_results.py",

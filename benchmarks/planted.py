@@ -22,6 +22,7 @@ CRP = ("tests/sampler/test_assignments.py",)
 ACCEPT = ("tests/sampler/test_accept.py",)
 PROPOSALS = ("tests/sampler/test_frequencies.py",)
 GRADIENT = ("tests/sampler/test_gradient.py",)
+EXCHANGE = ("tests/sampler/test_exchange.py",)
 SWEEP = ("tests/sampler/test_sweep.py",)
 CLASS_SWEEP = ("tests/sampler/test_classification_sweep.py",)
 JOINT = ("tests/sampler/test_joint_move.py",)
@@ -196,15 +197,15 @@ MUTANTS = (
     Mutant(
         "decisions that do not see earlier ones (large)",
         "numerics/_accept.py",
-        "drop[2 * j] = o + 4 * j + (2 if accepted[j] else 0)",
+        "drop[2 * j] = o + 2 * chosen[j]",
         "drop[2 * j] = o + 4 * j",
         ACCEPT,
     ),
     Mutant(
         "decisions that do not see earlier ones (small)",
         "numerics/_accept.py",
-        "offset = 2 if (side == 1 and accepted[i]) else 0",
-        "offset = 0",
+        "pair = chosen[i] if side == 1 else 2 * (first + i)",
+        "pair = 2 * (first + i)",
         ACCEPT,
     ),
     Mutant(
@@ -224,16 +225,51 @@ MUTANTS = (
     Mutant(
         "a factor that belongs to the columns before the decisions",
         "numerics/_accept.py",
-        "row = o + 4 * (j // 2) + (2 if accepted[j // 2] else 0) + j % 2",
-        "row = o + 4 * (j // 2) + j % 2",
+        "row = o + 2 * chosen[j // 2] + j % 2\n        for k in range(j + 1):",
+        "row = o + 4 * (j // 2) + j % 2\n        for k in range(j + 1):",
         ACCEPT + SWEEP,
     ),
     Mutant(
         "a stale statistic after accepted proposals",
-        "sampler/sweep.py",
-        "gram = ext.select(extended_columns(h, M, accepted))",
-        "gram = ext.select(extended_columns(h, M, np.zeros(M, dtype=bool)))",
+        "sampler/decisions.py",
+        "gram = ext.select(extended_columns(h, state.M, accepted))",
+        "gram = ext.select(extended_columns(h, state.M, np.zeros(state.M, dtype=bool)))",
         SWEEP,
+    ),
+    Mutant(
+        "a candidate whose own columns count for nothing",
+        "numerics/_exchange.py",
+        "quad[t] + gained - lost",
+        "quad[t] - lost",
+        EXCHANGE,
+    ),
+    Mutant(
+        "a place chosen as by Gibbs and accepted as by Metropolis",
+        "numerics/_exchange.py",
+        "        if i != place and not np.isnan(values[i]):\n            without",
+        "        if False:\n            without",
+        EXCHANGE,
+    ),
+    Mutant(
+        "an exchange after which old weights are used",
+        "numerics/_exchange.py",
+        "        if not failed:\n            gain[0] += values[j] - values[m]\n",
+        "        if not failed:\n            chosen[j] = before\n            gain[0] += 1.0\n",
+        EXCHANGE,
+    ),
+    Mutant(
+        "candidates that take the labels of those they replace",
+        "sampler/exchange.py",
+        "labels = np.concatenate([state.Z, offered.Z])[self.holds]",
+        "labels = state.Z",
+        EXCHANGE,
+    ),
+    Mutant(
+        "places that are mixed up after an exchange",
+        "sampler/exchange.py",
+        "holds[order] = ",
+        "holds[:] = ",
+        EXCHANGE,
     ),
     Mutant(
         "weights that are not drawn again",
@@ -252,8 +288,8 @@ MUTANTS = (
     Mutant(
         "one random stream for proposals and decisions",
         "sampler/sweep.py",
-        "log_u = np.log(streams.at(Purpose.ACCEPT, sweep).random(M))",
-        "log_u = np.log(streams.at(Purpose.PROPOSALS, sweep).random(M))",
+        "rng = streams.at(Purpose.ACCEPT, sweep)",
+        "rng = streams.at(Purpose.PROPOSALS, sweep)",
         CLASS_SWEEP,
     ),
     Mutant(

@@ -49,6 +49,7 @@ from banklearn.model.laplace import laplace_log_evidence
 PAPER = {
     "jump_probability": 1.0,
     "switch_probability": 0.0,
+    "exchange_share": 0.0,
     "interweave_every": 0,
     "gradient_every": 0,
     "growing_warmup": False,

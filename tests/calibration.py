@@ -114,7 +114,7 @@ def one_data_set(name: str, master: int, index: int) -> list[int]:
     true = np.array(describe(setting, X, y, state, beta, noise, rng))
     engine, model = MemoryEngine(X, y), setting.model
     tuning = Tuning(
-        Moves(jump=0.5, rho_min=0.2, switch=0.5),
+        Moves(jump=0.5, rho_min=0.2, switch=0.5, exchange=0.5),
         lam_step=1.0,
         gradient_every=4,
         interweave_every=2,

@@ -233,9 +233,13 @@ STILL = Tuning(Moves(jump=0.5, rho_min=0.2), lam_step=0.0, rescale=False)
 JUMPS = replace(STILL, moves=Moves(jump=1.0))
 LOCAL = replace(STILL, moves=Moves(jump=0.0, rho_min=0.2))
 SWITCHES = replace(STILL, moves=Moves(jump=1.0, switch=1.0))
+EXCHANGES = replace(STILL, moves=Moves(exchange=1.0))
 WOVEN = replace(STILL, interweave_every=1, interweave=InterweaveTuning((0.5, 0.5, 0.8)))
 ALL_MOVES = Tuning(
-    Moves(jump=0.5, rho_min=0.2, switch=0.5), lam_step=0.8, gradient_every=2, interweave_every=2
+    Moves(jump=0.5, rho_min=0.2, switch=0.5, exchange=0.5),
+    lam_step=0.8,
+    gradient_every=3,
+    interweave_every=2,
 )
 
 TWO, THREE, FIVE, REGRESSION = Kind(2), Kind(3), Kind(5, HALVES), Kind()
@@ -303,6 +307,10 @@ ALONE: dict[str, tuple[Kind, Update, int]] = {
         by_step(STILL, *REST, "lam given weights", "trend", kernel=joint_move),
         1,
     ),
+    "regression: exchanges": (REGRESSION, by_step(EXCHANGES, *REST), 1),
+    "two classes: exchanges": (TWO, by_step(EXCHANGES, *REST), 1),
+    "three classes: exchanges": (THREE, by_step(EXCHANGES, *REST), 1),
+    "five classes: exchanges": (FIVE, by_step(EXCHANGES, *REST), 1),
 }
 WHOLE: dict[str, tuple[Kind, Update]] = {
     "regression": (REGRESSION, by_step(ALL_MOVES)),

@@ -21,7 +21,11 @@ SAMPLERS = {
     "polya-gamma, gradient": (sweep, Tuning(gradient_every=1)),
     "polya-gamma, all moves": (
         sweep,
-        Tuning(Moves(jump=0.7, rho_min=0.2, switch=0.7), gradient_every=1, interweave_every=1),
+        Tuning(
+            Moves(jump=0.7, rho_min=0.2, switch=0.7, exchange=0.5),
+            gradient_every=1,
+            interweave_every=1,
+        ),
     ),
     "laplace-mh": (joint_move, Tuning(Moves(jump=0.5, rho_min=0.2))),
 }

@@ -165,7 +165,7 @@ def test_a_run_of_master_seeds_goes_on_from_its_record(scripts, tmp_path, monkey
     record = "\n".join(json.dumps(row) for row in rows) + '\n{"code": "cut'
     out.with_suffix(".jsonl").write_text(record)
     assert seeds.main(call) == 0
-    assert "| 0 | updates alone | 33 | 5.0e-01 |" in out.read_text()
+    assert "| 0 | updates alone | 37 | 5.0e-01 |" in out.read_text()
 
 
 def test_all_master_seeds_together_see_what_none_sees_alone(scripts):

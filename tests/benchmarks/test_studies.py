@@ -66,8 +66,14 @@ def test_pairs_of_chains_take_turns_from_one_state(scripts, tmp_path, capsys):
         for rates in of_set.values():
             assert len(rates["one spread"]) == 1 + mixing.PROBES
             assert np.isfinite(rates["all chains"]).all()
+        assert list(of_set) == ["default", "jumps", "paper"]
+    # Low-rank updates decide as jumps do, in another time; a classifier has a chain of its own.
+    jumps, paper = found["arm"]["jumps"], found["arm"]["paper"]
+    ratio = np.array(jumps["each chain"]) / paper["each chain"]
+    np.testing.assert_allclose(ratio, paper["ms"] / jumps["ms"])
+    assert found["arm-near"]["paper"]["mean"] != found["arm-near"]["jumps"]["mean"]
     assert "4 of 4 pairs" in capsys.readouterr().out
-    assert "| ratio |" in (tmp_path / "study.md").read_text()
+    assert "| default / jumps | default / paper |" in (tmp_path / "study.md").read_text()
 
 
 def test_the_papers_schedule_jumps_and_nothing_else(scripts):

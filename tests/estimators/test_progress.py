@@ -9,7 +9,13 @@ from banklearn.estimators.notebook import NotebookBar, make_bar
 from banklearn.estimators.progress import BESIDE_ROWS, Progress, Reading, time_column, work
 from banklearn.sampler.run import Plan
 
-INFO = SimpleNamespace(accepted_jumps=0.5, accepted_local=0.5, log_likelihood=-1.0, K=2)
+INFO = SimpleNamespace(
+    accepted_jumps=0.5,
+    accepted_local=0.5,
+    accepted_exchanges=float("nan"),
+    log_likelihood=-1.0,
+    K=2,
+)
 
 
 @pytest.fixture

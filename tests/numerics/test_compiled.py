@@ -8,11 +8,11 @@ import copy
 import numpy as np
 import pytest
 
-from banklearn.numerics import _accept, _compiled
+from banklearn.numerics import _accept, _compiled, _exchange
 
 DISPATCHERS = {
     name: f
-    for module in (_compiled, _accept)
+    for module in (_compiled, _accept, _exchange)
     for name, f in vars(module).items()
     if hasattr(f, "py_func")
 }
@@ -35,7 +35,7 @@ def accept(m, a_n, tasks=1, broken=None):
     if broken is not None:
         S[:, broken, broken] = -1.0
     log_u = 0.3 * RNG.standard_normal(m)
-    return S, 0, 50.0 if a_n else 0.0, a_n, log_u, np.zeros(m, dtype=bool), np.zeros(2)
+    return S, 0, 50.0 if a_n else 0.0, a_n, log_u, np.zeros(m, dtype=np.int64), np.zeros(2)
 
 
 def crp(log_alpha):
@@ -63,12 +63,14 @@ def eliminate(broken=False):
     return S, 0, 0, 1, 3, np.array([4, 5, 10, 11]), np.zeros((2, 5, 5))
 
 
-SOME = np.array([True, False])
+#: A pair that is proposed, and a current one; of a later place the first.
+SOME, AWAY = np.array([1, 2]), np.array([3, 0])
+ORDER = np.array([1, 0])
 
 
 CASES = {
     "interleave": [
-        (spd(10, 1)[0], RNG.standard_normal(10), 2, 0.5, np.zeros((11, 11)), part, 2)
+        (spd(10, 1)[0], RNG.standard_normal(10), 2, 0.5, ORDER, np.zeros((11, 11)), part, 2)
         for part in (0, 1)
     ],
     "gather_second": [
@@ -132,11 +134,70 @@ def far_off():
     return one, np.zeros(1), np.array([-10.0]), one, one, 1e-6
 
 
+def exchanging(m, a_n, tasks=1, broken=None):
+    """Arguments of exchange_small."""
+    S, o, rest, a_n, log_u, chosen, gain = accept(m, a_n, tasks, broken)
+    return S, o, rest, a_n, log_u - 1.0, RNG.random(m), chosen, gain
+
+
+def valued(a_n, spoil=False):
+    """Arguments of _values: three pairs in use, the second of them proposed for the first place."""
+    S, chosen = spd(13, 1), np.array([0, 1, 4])
+    columns = np.array([0, 1, 2, 3, 8, 9])
+    L = np.linalg.cholesky(S[0][np.ix_(columns, columns)])
+    R = np.linalg.inv(L)
+    whole, v = R.T @ R, R @ S[0, 12, columns]
+    K = np.array([[whole[i, i - i % 2], whole[i, i] if i % 2 else 0.0] for i in range(6)])
+    if spoil:
+        S[0, 6, 6] = 0.0
+    factors = (A[None] for A in (L, R, K, v, R.T @ v))
+    return S, 0, 500.0, a_n, chosen, 1, *factors, np.array([v @ v]), np.zeros(4)
+
+
+def factored(broken=False):
+    S = spd(13, 1)[0]
+    if broken:
+        S[4, 4] = -1.0
+    L, R, K = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 2))
+    return S, 0, np.array([1, 2, 0]), L, R, K, np.zeros(6), np.zeros(6)
+
+
 # After the others, which have their random numbers by their place.
 CASES["accept_small"] += [
-    (*accept(3, 0.0)[:4], np.full(3, -1e9), np.zeros(3, dtype=bool), np.zeros(2)),
-    (*accept(1, 5.0)[:4], np.full(1, -1e9), np.zeros(1, dtype=bool), np.zeros(2)),
+    (*accept(3, 0.0)[:4], np.full(3, -1e9), np.zeros(3, dtype=np.int64), np.zeros(2)),
+    (*accept(1, 5.0)[:4], np.full(1, -1e9), np.zeros(1, dtype=np.int64), np.zeros(2)),
     accept(4, 0.0, broken=8),
+]
+CASES["gather_first"] += [
+    (spd(13, 1)[0], 0, 2, 3, AWAY, np.zeros((4, 4)), np.zeros((4, 5)), part, 2) for part in (0, 1)
+]
+CASES["gather_used"] += [(spd(9, 1)[0], 0, AWAY, np.zeros((4, 4)), np.zeros((4, 1)))]
+CASES["_factor"] = [factored(), factored(broken=True)]
+CASES["_pair"] = [
+    (2.0, 0.5, 1.0, 0.3, -0.2),
+    (-1.0, 0.5, 1.0, 0.3, 0.2),
+    (0.0, 0.5, 1.0, 0.3, 0.2),
+    (1.0, 2.0, 1.0, 0.3, 0.2),
+]
+CASES["_values"] = [valued(0.0), valued(4.0), valued(4.0, spoil=True)]
+CASES["_of"] = [(1.0, 2.0, 0.5, 3.0, 2.0), (1.0, 9.0, 0.5, 3.0, 2.0), (1.0, 2.0, 0.5, 3.0, 0.0)]
+CASES["_other"] = [
+    (np.array(values), u, log_u)
+    for values in (
+        [0.3, -0.2, 0.1],
+        [0.3, np.nan, 0.1],
+        [np.nan, np.nan, 0.0],
+        [900.0, -900.0, 0.0],
+    )
+    for u, log_u in ((0.1, -0.01), (0.9, -3.0))
+]
+CASES["exchange_small"] = [
+    exchanging(1, 0.0),
+    exchanging(1, 5.0),
+    exchanging(3, 0.0, tasks=2),
+    exchanging(6, 5.0),
+    exchanging(4, 5.0, broken=4),
+    exchanging(4, 5.0, broken=6),
 ]
 CASES["crp_walk"] += [(0, np.ones(8), *crp(-50.0)[2:])]
 CASES["laplace_pair"] += [far_off()]
@@ -145,11 +206,11 @@ CASES["laplace_pair"] += [far_off()]
 def test_cases_reach_what_is_rare():
     sure = copy.deepcopy(CASES["accept_small"][-2])
     DISPATCHERS["accept_small"].py_func(*sure)
-    assert sure[5].tolist() == [True]
+    assert sure[5].tolist() == [1]
     spoiled = copy.deepcopy(CASES["accept_small"][-1])
     DISPATCHERS["accept_small"].py_func(*spoiled)
     assert spoiled[6][1] == 1.0
-    assert not spoiled[5][:2].any()  # decided after what could not be taken out
+    assert not (spoiled[5][:2] % 2).any()  # decided after what could not be taken out
     b0, _, h00, _, _ = DISPATCHERS["laplace_pair"].py_func(*far_off())
     slope = 1.0 / (1.0 + np.exp(b0 - 10.0)) - 1e-6 * b0
     assert abs(slope) < 1e-5 * h00**0.5  # at the mode, although the first step went past it

@@ -7,7 +7,7 @@ import pytest
 
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
-from banklearn.sampler import gradient, interweave, precision, sweep
+from banklearn.sampler import decisions, gradient, interweave, precision, sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.interweave import InterweaveTuning
@@ -187,8 +187,8 @@ def test_gains_of_a_trial_are_added_up():
 
 
 def test_a_share_of_nothing_is_unknown():
-    assert np.isnan(sweep.mean_of(np.array([], dtype=bool)))
-    assert sweep.mean_of(np.array([True, False, False, True])) == 0.5
+    assert np.isnan(decisions.mean_of(np.array([], dtype=bool)))
+    assert decisions.mean_of(np.array([True, False, False, True])) == 0.5
 
 
 @pytest.mark.parametrize("case", range(6))

@@ -13,6 +13,7 @@ from banklearn.numerics.streams import Streams
 from banklearn.sampler import accept, halving
 from banklearn.sampler.accept import accept_in_turn, extended_columns
 from banklearn.sampler.halving import decide
+from far import Eliminate, Far
 from helpers import close, make_problem, problem_log_evidence
 
 LAM = 0.8
@@ -178,39 +179,14 @@ def test_where_no_factor_fails_nothing_is_reported():
     close(result.gain, gain, 1e-8, 1e-8)
 
 
-class Far:
-    """A matrix that is not in memory."""
-
-    def __init__(self, A):
-        self.A = A
-
-
-class Eliminate:
-    """Schur complements by their definition; up to three frequencies come to memory."""
-
-    def __init__(self, fails=None):
-        self.calls, self.fails = [], fails
-
-    def __call__(self, S, r, keep, drop):
-        self.calls.append((keep, drop.tolist()))
-        if len(self.calls) == self.fails:
-            raise np.linalg.LinAlgError("not positive definite")
-        kept = np.r_[keep]
-        B = np.linalg.solve(S.A[np.ix_(drop, drop)], S.A[np.ix_(drop, kept)])
-        reduced = S.A[np.ix_(kept, kept)] - S.A[np.ix_(kept, drop)] @ B
-        quadratic = r[drop] @ np.linalg.solve(S.A[np.ix_(drop, drop)], r[drop])
-        near = len(kept) <= 4 * 3
-        return (reduced if near else Far(reduced)), r[kept] - r[drop] @ B, float(quadratic)
-
-
 def halved(case, eliminate):
     """(decisions, gain) of matrices that are not in memory."""
-    accepted, gain = np.zeros(len(case.log_u), dtype=bool), np.zeros(2)
-    S = Far(case.gram.G[0] + LAM * np.eye(len(case.gram.r[0])))
-    accept._halve(
-        [S], [case.gram.r[0]], case.rest, case.a_n, case.log_u, accepted, gain, case.h, eliminate
+    S, gain = Far(case.gram.G[0] + LAM * np.eye(len(case.gram.r[0]))), np.zeros(2)
+    chosen = accept._halve(
+        [S], [case.gram.r[0]], case.rest, case.a_n, case.log_u, None, gain, case.h, eliminate
     )
-    return accepted, gain
+    np.testing.assert_array_equal(chosen // 2, np.arange(len(case.log_u)))
+    return chosen % 2 == 1, gain
 
 
 @pytest.mark.parametrize("trend", ["none", "linear"])

@@ -22,10 +22,12 @@ from banklearn.sampler import (
     sweep,
     switch,
 )
+from banklearn.sampler.exchange import Exchanged
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.schedule import Trial
 from banklearn.sampler.sweep import Info, Model, Tuning
+from exchanges import exchanged
 from helpers import close, dense_log_evidence, make_problem, plain_features
 from labels import plain_rescale
 from trees import log_likelihood, make_classes
@@ -33,9 +35,11 @@ from trees import log_likelihood, make_classes
 #: Five frequencies and three columns of the trend: no two sums of their multiples are the same.
 M, H = 5, 3
 LOCAL = Moves(jump=0.0, rho_min=0.1)
+SHARES = ("accepted_jumps", "accepted_local", "accepted_switches", "accepted_exchanges")
 TUNINGS = {
     "in turn": Tuning(),
     "switches": Tuning(Moves(jump=0.9, switch=0.7)),
+    "exchanges": Tuning(Moves(jump=0.9, exchange=1.0)),
     "at once": Tuning(LOCAL, scheme="at-once"),
     "gradient": Tuning(gradient_every=1),
     "gradient on trial": Tuning(gradient_every=1, trial=Trial(0, 0)),
@@ -129,17 +133,26 @@ def expected_info(problem, model, chain, tuning, streams, i):
     state, prior, likelihood = chain.state, model.prior, model.likelihood
     plain = Plain(problem, model, chain, streams, i)
     engine, count = problem.engine(), JitterCount()
-    offered = switch.offer(state, prior, tuning.moves, streams.at(Purpose.PROPOSALS, i))
-    log_u = np.log(streams.at(Purpose.ACCEPT, i).random(M))
-    accepted = decide(plain, state, offered, log_u, tuning.scheme == "at-once")
-    found = {"accepted_jumps": [], "accepted_local": [], "accepted_switches": []}
-    for j in range(M):
-        name = "local" if offered.rho[j] < 1 else "jumps"
-        if offered.Z[j] != state.Z[j]:
-            name = "switches"
-        found["accepted_" + name].append(bool(accepted[j]))
+    found = {name: [] for name in SHARES}
+    rng = streams.at(Purpose.ACCEPT, i)
+    if tuning.moves.exchange:
+        fresh = Moves(jump=1.0, switch=1.0)
+        offered = switch.offer(state, prior, fresh, streams.at(Purpose.PROPOSALS, i))
+        W = np.concatenate([state.W, offered.W])
+        holds = exchanged(lambda held: plain.evidence(W[held], state.lam), M, rng)
+        found["accepted_exchanges"] = [bool(held >= M) for held in holds]
+        state = Exchanged(np.array(holds), 0.0, False).taken(state, offered)
+    else:
+        offered = switch.offer(state, prior, tuning.moves, streams.at(Purpose.PROPOSALS, i))
+        log_u = np.log(rng.random(M))
+        accepted = decide(plain, state, offered, log_u, tuning.scheme == "at-once")
+        for j in range(M):
+            name = "local" if offered.rho[j] < 1 else "jumps"
+            if offered.Z[j] != state.Z[j]:
+                name = "switches"
+            found["accepted_" + name].append(bool(accepted[j]))
+        state = offered.taken(state, accepted)
     values = {name: share(flags) for name, flags in found.items()}
-    state = offered.taken(state, accepted)
     gram = plain.gram(state.W)
     solved = precision.solve(gram, state.lam, likelihood, count)
 
@@ -227,12 +240,16 @@ def test_every_field_is_what_it_says(name, C):
             moves = np.isfinite([info.gradient_acceptance, *info.interweave_acceptance])
             often = bool(C) and (tuning.interweave_every > 0 or bool(moves.any()))
             assert engine.frozen == often
-            shares.append((info.accepted_jumps, info.accepted_local, info.accepted_switches))
+            shares.append([getattr(info, name) for name in SHARES])
     # Every share is seen: unknown where there was no such proposal, and in between elsewhere.
-    jumps, local, switches = np.transpose(shares)
-    assert np.isfinite(jumps).any() == (tuning.moves.jump > 0)
-    assert np.isfinite(local).any() == (tuning.moves.jump < 1)
-    assert np.isfinite(switches).any() == (tuning.moves.switch > 0)
+    jumps, local, switches, exchanges = np.transpose(shares)
+    own = tuning.moves.exchange == 0
+    assert np.isfinite(jumps).any() == (own and tuning.moves.jump > 0)
+    assert np.isfinite(local).any() == (own and tuning.moves.jump < 1)
+    assert np.isfinite(switches).any() == (own and tuning.moves.switch > 0)
+    assert np.isfinite(exchanges).all() == (not own)
+    if not own:
+        assert 0 < exchanges.sum() < len(exchanges)
     if tuning.scheme == "at-once":
         assert set(local) == {0.0, 1.0}
 

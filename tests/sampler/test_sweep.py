@@ -10,7 +10,7 @@ from banklearn.engines.memory import MemoryEngine
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.model.generative import draw_state, simulate_regression
 from banklearn.numerics.streams import Streams
-from banklearn.sampler import sweep
+from banklearn.sampler import decisions, sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import FALSE_ALARM, close, fresh_gram, make_prior, make_problem, problem_log_evidence
@@ -22,6 +22,7 @@ TUNINGS = {
     "at once": Tuning(Moves(jump=0.0, rho_min=0.2), scheme="at-once"),
     "gradient": Tuning(gradient_every=1),
     "switches": Tuning(Moves(jump=0.8, switch=0.8)),
+    "exchanges": Tuning(Moves(exchange=1.0)),
     "interweaving": Tuning(interweave_every=1),
 }
 
@@ -154,11 +155,11 @@ def test_sweeps_keep_the_law_of_the_model(tuning, forward):
 
 def test_a_wrong_sampler_is_found(forward, monkeypatch):
     # Every proposal accepted: the mistake of a sampler that forgets its ratio.
-    real = sweep.accept_in_turn
+    real = decisions.accept_in_turn
 
     def careless(gram, lam, h, log_u, a_n, rest):
         return real(gram, lam, h, np.full_like(log_u, -np.inf), a_n, rest)
 
-    monkeypatch.setattr(sweep, "accept_in_turn", careless)
+    monkeypatch.setattr(decisions, "accept_in_turn", careless)
     swept = simulate(800, Tuning(), 3, Gaussian(PRIOR.a0, PRIOR.b0), np.random.default_rng(1))
     assert smallest_p(swept, forward)[0] < FALSE_ALARM

@@ -103,9 +103,10 @@ def test_labels_and_sweeps_in_turn_simulate_the_model(name, C):
         Tuning(),
         Tuning(gradient_every=1),
         Tuning(Moves(jump=0.8, switch=0.8)),
-        Tuning(Moves(switch=0.5), gradient_every=1, interweave_every=1),
+        Tuning(Moves(exchange=1.0)),
+        Tuning(Moves(switch=0.5, exchange=0.5), gradient_every=1, interweave_every=1),
     ],
-    ids=["in turn", "gradient", "switches", "all moves"],
+    ids=["in turn", "gradient", "switches", "exchanges", "all moves"],
 )
 def test_targets_and_sweeps_in_turn_simulate_regression(tuning):
     rng, model = np.random.default_rng(0), Model(PRIOR, Gaussian(PRIOR.a0, PRIOR.b0), TREND)

@@ -322,7 +322,7 @@ def test_many_traces_of_many_chains_take_no_memory(saved, tmp_path):
     altered = changed(saved, tmp_path / "altered.bank", change)
     assert altered.stat().st_size < 1e5
     tracemalloc.start()
-    with pytest.raises(ModelFileError, match="688 names of traces"):
+    with pytest.raises(ModelFileError, match="689 names of traces"):
         load_model(altered)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

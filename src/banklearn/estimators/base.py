@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 KeepFunction = Callable[[Any, Prior, int, int, np.random.Generator], Draw]
 
+#: Sweeps whose proposals are candidates for every place: four of five.
+EXCHANGE_SHARE = 0.8
 #: From this many rows on, one chain alone keeps several cores busy.
 LARGE_ROWS = 20_000
 #: Up to this size X is scaled once and kept so.
@@ -90,6 +92,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         error_law: Literal["learned", "normal"] = "learned",
         jump_probability: float = 0.5,
         switch_probability: float = 0.5,
+        exchange_share: float = EXCHANGE_SHARE,
         interweave_every: int = 1,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
@@ -122,6 +125,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.error_law = error_law
         self.jump_probability = jump_probability
         self.switch_probability = switch_probability
+        self.exchange_share = exchange_share
         self.interweave_every = interweave_every
         self.proposal = proposal
         self.growing_warmup = growing_warmup
@@ -134,6 +138,10 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.warm_start = warm_start
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From a pickle; one of the time before there was an exchange takes its default."""
+        super().__setstate__({"exchange_share": EXCHANGE_SHARE, **state})
 
     def _check_parameters(self) -> None:
         check.whole("n_frequencies", self.n_frequencies, 1, MOST_FREQUENCIES)
@@ -166,6 +174,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             )
         check.share("jump_probability", self.jump_probability)
         check.share("switch_probability", self.switch_probability)
+        check.share("exchange_share", self.exchange_share)
         check.one_of("trend", self.trend, ("auto", *TRENDS))
         check.one_of("input_scaling", self.input_scaling, ("auto", *KINDS))
         if not isinstance(self.device, str):

@@ -48,6 +48,7 @@ class Chooses:
     b0: float
     jump_probability: float
     switch_probability: float
+    exchange_share: float
     _begun: float
     _resumption: Resumption
     _start: StartingPoint

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from banklearn.estimators import parameters as check
-from banklearn.estimators.base import BankBase
+from banklearn.estimators.base import EXCHANGE_SHARE, BankBase
 from banklearn.estimators.block_fitting import first_pass, fit_blocks
 from banklearn.estimators.blockwise import (
     BlockData,
@@ -101,6 +101,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         alpha_rate: float = 1.0,
         jump_probability: float = 0.5,
         switch_probability: float = 0.5,
+        exchange_share: float = EXCHANGE_SHARE,
         interweave_every: int = 1,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
@@ -131,6 +132,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             alpha_rate=alpha_rate,
             jump_probability=jump_probability,
             switch_probability=switch_probability,
+            exchange_share=exchange_share,
             interweave_every=interweave_every,
             proposal=proposal,
             growing_warmup=growing_warmup,
@@ -209,7 +211,7 @@ class BankClassifier(ClassifierMixin, BankBase):
     def _refuse_what_the_joint_move_has_not(self) -> None:
         """A setting that would be ignored is refused; the defaults mean nothing there."""
         defaults = inspect.signature(type(self)).parameters
-        ignored = ("switch_probability", "interweave_every", "proposal")
+        ignored = ("switch_probability", "exchange_share", "interweave_every", "proposal")
         for name in (*ignored, "gradient_every", "gradient_length"):
             value = getattr(self, name)
             if value != defaults[name].default:

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 def moves_of(estimator: Chooses) -> Moves:
     """How its frequencies are proposed, in pilots as in chains."""
-    return Moves(jump=float(estimator.jump_probability), switch=float(estimator.switch_probability))
+    return Moves(
+        jump=float(estimator.jump_probability),
+        switch=float(estimator.switch_probability),
+        exchange=float(estimator.exchange_share),
+    )
 
 
 def tuning_of(estimator: BankBase) -> Tuning:

@@ -93,7 +93,7 @@ class Progress(Shown):
             return
         accepted = "/".join(
             "-" if isnan(share) else f"{100 * share:.0f}"
-            for share in (info.accepted_jumps, info.accepted_local)
+            for share in (info.accepted_jumps, info.accepted_local, info.accepted_exchanges)
         )
         # In regression the likelihood to watch is the evidence itself.
         report = f"{self.quantity} {info.log_likelihood:.1f} {accepted}% K {info.K}"

@@ -84,9 +84,13 @@ class BankRegressor(RegressorMixin, BankBase):
         rows, so that intervals hold what they say where noise has heavy tails or is not of one
         size; "normal": the model's own, as for fewer than 200 rows or 8 draws in all.
     jump_probability : float
-        Share of jumps among the proposals; the others are local.
+        Share of jumps among the proposals of sweeps that do not exchange; the others are local.
     switch_probability : float
-        Share of jumps that redraw the component too; 0 leaves the paper's jump alone.
+        Share of jumps that redraw the component too; 0 and exchange_share=0 leave the paper's
+        jump alone.
+    exchange_share : float
+        Share of sweeps whose proposals may replace any frequency, not each its own (with
+        proposal="in-turn").
     interweave_every : int
         Components are moved together with their frequencies every so many sweeps (0: never),
         as long as warm-up finds steps that are worth making.

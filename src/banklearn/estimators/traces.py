@@ -20,6 +20,7 @@ def trace_of(run: Run[Draw]) -> dict[str, Any]:
         "accepted_jumps",
         "accepted_local",
         "accepted_switches",
+        "accepted_exchanges",
         "interweave_acceptance",
         "K",
         "alpha",

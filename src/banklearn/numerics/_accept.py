@@ -2,8 +2,10 @@
 
 A matrix over m frequencies has 4m + 1 rows: for each frequency its two current columns, then its
 two proposed ones, and last the target. A range of frequencies is then a range of rows, and every
-Schur complement has the same layout. Only lower triangles are written and read. Loops that copy do
-one part of several, for as many threads.
+Schur complement has the same layout. Pairs of columns are numbered in this order, the current pair
+of frequency j is 2j and the proposed one 2j + 1; chosen[j] is the pair that is in use in place j.
+Only lower triangles are written and read. Loops that copy do one part of several, for as many
+threads.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ _TILE = 16
 
 
 @njit(cache=True, nogil=True)
-def interleave(G, r, h, lam, out, part, parts):  # type: ignore[no-untyped-def]
+def interleave(G, r, h, lam, order, out, part, parts):  # type: ignore[no-untyped-def]
     """Lay out G + lam I over [h trend | 2m current | 2m proposed] columns, and its vector r.
 
-    The trend stays in front; only the lower triangle of G is read.
+    Place j takes the current columns of frequency order[j] and the proposed ones of j. The trend
+    stays in front; only the lower triangle of G is read.
     """
     m = (G.shape[0] - h) // 4
     star = h + 2 * m
@@ -34,7 +37,7 @@ def interleave(G, r, h, lam, out, part, parts):  # type: ignore[no-untyped-def]
             out[last, i] = r[i]
         for j in range(m):
             for a in range(2):
-                out[last, h + 4 * j + a] = r[h + 2 * j + a]
+                out[last, h + 4 * j + a] = r[h + 2 * order[j] + a]
                 out[last, h + 4 * j + 2 + a] = r[star + 2 * j + a]
         out[last, last] = 0.0
     for j0 in range(part * _TILE, m, parts * _TILE):
@@ -42,18 +45,18 @@ def interleave(G, r, h, lam, out, part, parts):  # type: ignore[no-untyped-def]
         for j in range(j0, end):
             for a in range(2):
                 for k in range(h):
-                    out[h + 4 * j + a, k] = G[h + 2 * j + a, k]
+                    out[h + 4 * j + a, k] = G[h + 2 * order[j] + a, k]
                     out[h + 4 * j + 2 + a, k] = G[star + 2 * j + a, k]
         for k0 in range(0, j0 + 1, _TILE):
             for j in range(j0, end):
                 for a in range(2):
-                    now, new = h + 2 * j + a, star + 2 * j + a
+                    now, new = h + 2 * order[j] + a, star + 2 * j + a
                     row, star_row = out[h + 4 * j + a], out[h + 4 * j + 2 + a]
                     for k in range(k0, min(k0 + _TILE, j + 1)):
                         for b in range(2):
-                            left, right = h + 2 * k + b, star + 2 * k + b
+                            left, right = h + 2 * order[k] + b, star + 2 * k + b
                             c = h + 4 * k + b
-                            row[c] = G[now, left]
+                            row[c] = G[now, left] if left <= now else G[left, now]
                             row[c + 2] = G[right, now]  # the lower triangle has it transposed
                             star_row[c] = G[new, left]
                             star_row[c + 2] = G[new, right]
@@ -85,17 +88,17 @@ def gather_second(S, o, half, m, D, B, C, part, parts):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def gather_first(S, o, half, m, accepted, D, B, part, parts):  # type: ignore[no-untyped-def]
+def gather_first(S, o, half, m, chosen, D, B, part, parts):  # type: ignore[no-untyped-def]
     """For eliminating the first half's columns in use from the second half: D, and B = D's rows."""
     n = 2 * half
     drop = np.empty(n, np.int64)
     for j in range(half):
-        drop[2 * j] = o + 4 * j + (2 if accepted[j] else 0)
+        drop[2 * j] = o + 2 * chosen[j]
         drop[2 * j + 1] = drop[2 * j] + 1
     for i in range(part, n, parts):
-        row = S[drop[i]]
         for j in range(i + 1):
-            D[i, j] = row[drop[j]]
+            a, b = max(drop[i], drop[j]), min(drop[i], drop[j])
+            D[i, j] = S[a, b]
     first, count = o + 4 * half, 4 * (m - half) + 1
     for c0 in range(part * _TILE, count, parts * _TILE):
         width = min(_TILE, count - c0)
@@ -109,7 +112,7 @@ def gather_first(S, o, half, m, accepted, D, B, part, parts):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def fill_factor(D, B, accepted, row, L, v, part, parts):  # type: ignore[no-untyped-def]
+def fill_factor(D, B, chosen, row, L, v, part, parts):  # type: ignore[no-untyped-def]
     """Write the columns that a factor D and its B = D^-1 S contribute to L, from `row` on.
 
     B's columns are the frequencies that follow, four each, and the target; those in use become
@@ -119,10 +122,10 @@ def fill_factor(D, B, accepted, row, L, v, part, parts):  # type: ignore[no-unty
     for i in range(part, n, parts):
         L[row + i, row : row + i + 1] = D[i, : i + 1]
         L[row + i, row + i + 1 :] = 0.0
-        v[row + i] = B[i, 4 * accepted.shape[0]]
+        v[row + i] = B[i, 4 * chosen.shape[0]]
     for i0 in range(0, n, _TILE):
-        for j in range(part, accepted.shape[0], parts):
-            c = 4 * j + (2 if accepted[j] else 0)
+        for j in range(part, chosen.shape[0], parts):
+            c = 2 * chosen[j]
             for a in range(2):
                 out = L[row + n + 2 * j + a]
                 for i in range(i0, min(i0 + _TILE, n)):
@@ -130,13 +133,14 @@ def fill_factor(D, B, accepted, row, L, v, part, parts):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def gather_used(S, o, accepted, D, B):  # type: ignore[no-untyped-def]
+def gather_used(S, o, chosen, D, B):  # type: ignore[no-untyped-def]
     """The columns in use after the decisions, and their part of the target."""
-    last = o + 4 * accepted.shape[0]
-    for j in range(2 * accepted.shape[0]):
-        row = o + 4 * (j // 2) + (2 if accepted[j // 2] else 0) + j % 2
+    last = o + 4 * chosen.shape[0]
+    for j in range(2 * chosen.shape[0]):
+        row = o + 2 * chosen[j // 2] + j % 2
         for k in range(j + 1):
-            D[j, k] = S[row, o + 4 * (k // 2) + (2 if accepted[k // 2] else 0) + k % 2]
+            column = o + 2 * chosen[k // 2] + k % 2
+            D[j, k] = S[max(row, column), min(row, column)]
         B[j, 0] = S[last, row]
 
 
@@ -214,7 +218,7 @@ def _eliminate(S, o, lo, hi, m, drop, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def accept_small(S, o, rest, a_n, log_u, accepted, gain):  # type: ignore[no-untyped-def]
+def accept_small(S, o, rest, a_n, log_u, chosen, gain):  # type: ignore[no-untyped-def]
     """Accept or reject a few frequencies in turn by halving down to single ones.
 
     S is (tasks, rows, columns), beginning at row and column o. gain[0] collects the change of log
@@ -224,11 +228,11 @@ def accept_small(S, o, rest, a_n, log_u, accepted, gain):  # type: ignore[no-unt
     if m == 1:
         now = _log_value(S, o, 0, rest, a_n)
         new = _log_value(S, o, 2, rest, a_n)
-        accepted[0] = False
+        chosen[0] = 0
         if np.isnan(now) or np.isnan(new):
             gain[1] = 1.0
         elif log_u[0] < new - now:
-            accepted[0] = True
+            chosen[0] = 1
             gain[0] += new - now
         return
     h = m // 2
@@ -237,13 +241,15 @@ def accept_small(S, o, rest, a_n, log_u, accepted, gain):  # type: ignore[no-unt
         first, count = (h, m - h) if side == 0 else (0, h)
         drop = np.empty(2 * count, np.int64)
         for i in range(count):
-            offset = 2 if (side == 1 and accepted[i]) else 0
-            drop[2 * i] = o + 4 * (first + i) + offset
+            pair = chosen[i] if side == 1 else 2 * (first + i)
+            drop[2 * i] = o + 2 * pair
             drop[2 * i + 1] = drop[2 * i] + 1
         reduced = np.empty((S.shape[0], 4 * (hi - lo) + 1, 4 * (hi - lo) + 1))
         if _eliminate(S, o, lo, hi, m, drop, reduced):
-            accept_small(reduced, o - o, rest, a_n, log_u[lo:hi], accepted[lo:hi], gain)
+            accept_small(reduced, o - o, rest, a_n, log_u[lo:hi], chosen[lo:hi], gain)
         else:
             gain[1] = 1.0
             for f in range(lo, hi):
-                accepted[f] = False
+                chosen[f] = 2 * (f - lo)
+        for f in range(lo, hi):
+            chosen[f] += 2 * lo

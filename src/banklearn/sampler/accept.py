@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from banklearn.gram import Gram
 from banklearn.model.equations import equation
 from banklearn.model.evidence import Ridge
-from banklearn.sampler.halving import decide
+from banklearn.sampler.halving import SMALL, decide
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Pairs = NDArray[np.int64]
 
 #: (S, r, kept columns, dropped columns) to (Schur complement, its vector, quadratic form).
 Eliminate = Callable[[Any, Array, tuple[slice, slice], NDArray[np.intp]], tuple[Any, Array, float]]
@@ -30,22 +31,32 @@ Eliminate = Callable[[Any, Array, tuple[slice, slice], NDArray[np.intp]], tuple[
 
 @dataclass(frozen=True)
 class Decisions:
-    """Which proposals were accepted, the evidence gained, and whether a pivot ever failed.
+    """The pairs of columns in use, the evidence gained, and whether a pivot ever failed.
 
-    solutions are the factored equations of the columns in use after the decisions, where they
-    came out of the work.
+    Pair 2j are the current columns in place j, 2j + 1 the proposed ones. solutions are the factored
+    equations of the columns in use after the decisions, where they came out of the work.
     """
 
-    accepted: Bools
+    chosen: Pairs
     gain: float
     trouble: bool
     solutions: tuple[Ridge, ...] | None = None
 
+    @property
+    def accepted(self) -> Bools:
+        """Whether a proposal is in use, by place."""
+        return self.chosen % 2 == 1
+
+
+def columns_of(h: int, frequencies: Pairs) -> NDArray[np.intp]:
+    """The h columns of the trend, and those of frequencies: M + j is the proposal of j < M."""
+    first = h + 2 * frequencies
+    return np.concatenate([np.arange(h), np.stack([first, first + 1], axis=1).ravel()])
+
 
 def extended_columns(h: int, M: int, accepted: Bools) -> NDArray[np.intp]:
     """Columns of [trend | current | proposed] that are in use after the decisions."""
-    pairs = h + 2 * np.arange(M) + np.where(accepted, 2 * M, 0)
-    return np.concatenate([np.arange(h), np.stack([pairs, pairs + 1], axis=1).ravel()])
+    return columns_of(h, np.arange(M) + M * accepted)
 
 
 @equation("rj")
@@ -57,18 +68,35 @@ def accept_in_turn(
     gram is over [h trend | 2M current | 2M proposed] columns; see ``Likelihood.accept_form`` for
     a_n and rest.
     """
-    eliminate = getattr(gram.ops, "eliminate", None)
-    if eliminate is None:
-        walk = decide(gram.in_memory(), gram.r, h, lam, rest, a_n, log_u)
+    return decide_places(gram, lam, h, a_n, rest, log_u)
+
+
+def decide_places(
+    gram: Gram,
+    lam: float,
+    h: int,
+    a_n: float,
+    rest: float,
+    log_u: Array,
+    u: Array | None = None,
+    order: Pairs | None = None,
+) -> Decisions:
+    """Decide on all places; u and order as in :func:`.halving.decide`."""
+    M, eliminate = len(log_u), getattr(gram.ops, "eliminate", None)
+    # Who is decided together must not depend on where.
+    if eliminate is None or (u is not None and M <= SMALL):
+        walk = decide(gram.in_memory(), gram.r, h, lam, rest, a_n, log_u, u, order)
         solutions = None
-        if not walk.gain[1]:
+        if walk.factored and not walk.gain[1]:
             solutions = tuple(Ridge(L, v, lam) for L, v in zip(walk.L, walk.v, strict=True))
-        return Decisions(walk.accepted, float(walk.gain[0]), bool(walk.gain[1]), solutions)
+        return Decisions(walk.chosen, float(walk.gain[0]), bool(walk.gain[1]), solutions)
+    if order is not None:
+        gram = gram.select(columns_of(h, np.concatenate([order, np.arange(M, 2 * M)])))
     S = gram.G.clone()
     S.diagonal(dim1=1, dim2=2).add_(lam)
-    accepted, gain = np.zeros(len(log_u), dtype=bool), np.zeros(2)
-    _halve(list(S), list(gram.r), rest, a_n, log_u, accepted, gain, h, eliminate)
-    return Decisions(accepted, float(gain[0]), bool(gain[1]))
+    gain = np.zeros(2)
+    chosen = _halve(list(S), list(gram.r), rest, a_n, log_u, u, gain, h, eliminate)
+    return Decisions(chosen, float(gain[0]), bool(gain[1]))
 
 
 def _halve(
@@ -77,29 +105,27 @@ def _halve(
     rest: float,
     a_n: float,
     log_u: Array,
-    accepted: Bools,
+    u: Array | None,
     gain: Array,
     h: int,
     eliminate: Eliminate,
-) -> None:
+) -> Pairs:
     """Decide the frequencies of S, columns [h always in | 2m current | 2m proposed], on a device.
 
     What eliminate brings to memory is decided there.
     """
     m = len(log_u)
     if isinstance(S[0], np.ndarray):
-        walk = decide(np.stack(S), np.stack(r), 0, 0.0, rest, a_n, log_u)
-        accepted[:] = walk.accepted
+        walk = decide(np.stack(S), np.stack(r), 0, 0.0, rest, a_n, log_u, u)
         gain += walk.gain
-        return
-    half = m // 2
+        return walk.chosen
+    half, chosen = m // 2, 2 * np.arange(m)
     for lo, hi in ((0, half), (half, m)):
         if lo == hi:
             continue
         keep = (slice(h + 2 * lo, h + 2 * hi), slice(h + 2 * m + 2 * lo, h + 2 * m + 2 * hi))
-        others = np.r_[0:lo, hi:m]
-        start = h + 2 * others + np.where(accepted[others], 2 * m, 0)
-        drop = np.concatenate([np.arange(h), np.stack([start, start + 1], axis=1).ravel()])
+        others = chosen[np.r_[0:lo, hi:m]]
+        drop = columns_of(h, others // 2 + m * (others % 2))
         newS, newr, half_quadratic = [], [], 0.0
         try:
             for S_t, r_t in zip(S, r, strict=True):
@@ -110,5 +136,7 @@ def _halve(
         except np.linalg.LinAlgError:
             gain[1] = 1.0
             continue
-        left = rest - half_quadratic
-        _halve(newS, newr, left, a_n, log_u[lo:hi], accepted[lo:hi], gain, 0, eliminate)
+        left, choice = rest - half_quadratic, None if u is None else u[lo:hi]
+        part = _halve(newS, newr, left, a_n, log_u[lo:hi], choice, gain, 0, eliminate)
+        chosen[lo:hi] = 2 * lo + part
+    return chosen

@@ -25,12 +25,18 @@ class Moves:
 
     With probability jump a frequency is proposed afresh from its component (rho = 1); otherwise
     it moves locally with log rho uniform between log rho_min and 0. With probability switch a
-    jump redraws the component too (:mod:`.switch`).
+    jump redraws the component too (:mod:`.switch`). In a share `exchange` of the sweeps all
+    proposals are candidates for every place instead (:mod:`.exchange`).
     """
 
     jump: float = 0.5
     rho_min: float = 0.02
     switch: float = 0.0
+    exchange: float = 0.0
+
+    def exchanges(self, sweep: int) -> bool:
+        """Whether the proposals of this sweep are candidates for every place."""
+        return int(sweep * self.exchange) > int((sweep - 1) * self.exchange)
 
     def draw_rho(self, M: int, rng: np.random.Generator) -> Array:
         """rho_j for each frequency."""

@@ -25,9 +25,10 @@ from banklearn.model.joint import State
 from banklearn.model.laplace import log_likelihood
 from banklearn.model.priors import Prior
 from banklearn.numerics.streams import Purpose, Streams
+from banklearn.sampler.decisions import mean_of
 from banklearn.sampler.frequencies import propose
 from banklearn.sampler.interweave import KINDS
-from banklearn.sampler.sweep import Info, Model, Tuning, mean_of, near_mode, update_mixture
+from banklearn.sampler.sweep import Info, Model, Tuning, near_mode, update_mixture
 
 Array = NDArray[np.float64]
 

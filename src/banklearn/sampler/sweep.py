@@ -26,6 +26,7 @@ from banklearn.sampler import (
     assignments,
     components,
     concentration,
+    decisions,
     gradient,
     interweave,
     precision,
@@ -33,12 +34,8 @@ from banklearn.sampler import (
     scales,
     switch,
 )
-from banklearn.sampler.accept import accept_in_turn, extended_columns
-from banklearn.sampler.frequencies import (
-    Moves,
-    joint_acceptance,
-    select_all,
-)
+from banklearn.sampler.exchange import CANDIDATES
+from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.precision import Solved
@@ -88,6 +85,10 @@ class Tuning:
         begun = self.trial is None or sweep > self.trial.begin
         return begun and is_due(sweep, self.gradient_every)
 
+    def exchanges(self, sweep: int) -> bool:
+        """Whether this sweep's proposals are candidates for every place."""
+        return self.scheme == "in-turn" and self.moves.exchanges(sweep)
+
     def interweaves(self, sweep: int) -> bool:
         """Whether components walk in this sweep; not once warm-up has dropped all walks."""
         return any(self.interweave.steps) and is_due(sweep, self.interweave_every)
@@ -130,6 +131,7 @@ class Info:
     trouble: bool
     jitter: int
     gain: Gain | None = None
+    accepted_exchanges: float = float("nan")
 
 
 def init(
@@ -239,29 +241,20 @@ def step(
     state, likelihood, prior = chain.state, model.likelihood, model.prior
     M, h = state.M, trend_columns(model.trend, state.W.shape[1])
 
-    rng = streams.at(Purpose.PROPOSALS, sweep)
-    offered = switch.offer(state, prior, tuning.moves, rng)
+    how: decisions.How = "exchange" if tuning.exchanges(sweep) else tuning.scheme
+    moves = CANDIDATES if how == "exchange" else tuning.moves
+    offered = switch.offer(state, prior, moves, streams.at(Purpose.PROPOSALS, sweep))
     use_gradient = tuning.gradients(sweep)
     working = likelihood.working(chain.beta, streams, sweep)
     use_interweave = tuning.interweaves(sweep)
     if (use_gradient or use_interweave) and not likelihood.fixed_weights:
         working = engine.freeze(working, state.W, model.trend)
     ext = extended(engine, model, chain, offered.W, working)
-    log_u = np.log(streams.at(Purpose.ACCEPT, sweep).random(M))
-    trouble, solutions = False, None
-    if tuning.scheme == "in-turn":
-        decisions = accept_in_turn(ext, state.lam, h, log_u, *likelihood.accept_form(ext))
-        accepted, trouble, solutions = decisions.accepted, decisions.trouble, decisions.solutions
-    else:
-        star = precision.solve(select_all(ext, h, M), state.lam, likelihood, count)
-        now = precision.solve(ext.select(np.arange(h + 2 * M)), state.lam, likelihood, count)
-        yes = log_u[0] < joint_acceptance(star.log_evidence, now.log_evidence)
-        accepted = np.full(M, yes)
-    gram = ext.select(extended_columns(h, M, accepted))
-    changed = offered.Z != state.Z
-    state = offered.taken(state, accepted)
+    rng = streams.at(Purpose.ACCEPT, sweep)
+    decided = decisions.decide(how, state, offered, ext, h, likelihood, rng, count)
+    state, gram = decided.state, decided.gram
 
-    solved = precision.solve(gram, state.lam, likelihood, count, solutions)
+    solved = precision.solve(gram, state.lam, likelihood, count, decided.solutions)
     acceptance, slope = float("nan"), None
     gain = None
     if use_gradient:
@@ -309,13 +302,12 @@ def step(
         state, beta = rescale.update(state, beta, engine, likelihood, model.trend, prior, rng)
 
     state = update_mixture(state, prior, streams, sweep)
-    jumped = (offered.rho == 1.0) & ~changed
     info = Info(
         log_evidence=solved.log_evidence,
         log_likelihood=solved.log_evidence if likelihood.fixed_weights else float(ext.tt.sum()),
-        accepted_jumps=mean_of(accepted[jumped]),
-        accepted_local=mean_of(accepted[offered.rho < 1.0]),
-        accepted_switches=mean_of(accepted[changed]),
+        accepted_jumps=decided.shares.jumps,
+        accepted_local=decided.shares.local,
+        accepted_switches=decided.shares.switches,
         interweave_acceptance=woven,
         lam_acceptance=lam_acceptance,
         gradient_acceptance=acceptance,
@@ -323,9 +315,10 @@ def step(
         K=state.K,
         alpha=state.alpha,
         lam=state.lam,
-        trouble=trouble,
+        trouble=decided.trouble,
         jitter=count.times,
         gain=gain,
+        accepted_exchanges=decided.shares.exchanges,
     )
     return Chain(state, gram, solved, beta), info
 
@@ -364,8 +357,3 @@ def freeze(tuning: Tuning, engine: Engine, model: Model, state: State) -> Tuning
         engine.n_rows, state.M, length, likelihood.tasks, likelihood.fixed_weights
     )
     return replace(tuning, gradient_every=trial.choose(costs), trial=replace(trial, ended=True))
-
-
-def mean_of(flags: NDArray[np.bool_]) -> float:
-    """Share of true flags, NaN when there is none."""
-    return float(flags.mean()) if len(flags) else float("nan")

@@ -37,9 +37,13 @@ class Proposals:
     rho: Array
 
     def taken(self, state: State, accepted: Flags) -> State:
-        """The state after the decisions, with components that nobody uses left out."""
+        """The state after the decisions."""
         W = accepted_frequencies(state.W, self.W, accepted)
-        used, Z = np.unique(np.where(accepted, self.Z, state.Z), return_inverse=True)
+        return self.placed(state, W, np.where(accepted, self.Z, state.Z))
+
+    def placed(self, state: State, W: Array, labels: Labels) -> State:
+        """The state with frequencies W of these components, without those that nobody uses."""
+        used, Z = np.unique(labels, return_inverse=True)
         return state.with_(W=W, Z=Z.astype(np.int64), mu=self.mu[used], Sigma=self.Sigma[used])
 
 
