@@ -46,6 +46,7 @@ from products import Products, of_classification, of_regression
 from revisions import in_turn
 
 from banklearn import BankRegressor
+from banklearn.engines.memory import MemoryEngine
 from banklearn.model.features import feature_rows
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.sampler.accept import accept_in_turn
@@ -140,9 +141,16 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
         problem.step()
         problem.tuning = own
 
+    def mixed() -> None:
+        own = problem.engine
+        problem.engine = MemoryEngine(own.X, own.y, own.weight, arithmetic="mixed")
+        problem.step()
+        problem.engine = own
+
     tasks: dict[str, Callable[[], object]] = {
         "sweep": problem.step,
         "exchanging": exchanging,
+        "mixed": mixed,
         "features": features,
         "accept": lambda: accept_in_turn(ext, lam, h, log_u, *form),
         **products.ways(),
@@ -160,6 +168,8 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
          "at most 1.3" if regression else ""],
         ["whole sweep that exchanges", duration(seconds["exchanging"]),
          f"{seconds['exchanging'] / base:.3f}", "at most 1.3" if regression else ""],
+        ["whole sweep in mixed arithmetic", duration(seconds["mixed"]),
+         f"{seconds['mixed'] / base:.3f}", ""],
         ["features", duration(seconds["features"]), f"{seconds['features'] / base:.3f}",
          "at most 0.25" if regression else ""],
         ["accept step", duration(seconds["accept"]), f"{seconds['accept'] / base:.3f}",
@@ -178,6 +188,7 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
         "seconds": all_seconds,
         "ratio": seconds["sweep"] / base,
         "exchanging_ratio": seconds["exchanging"] / base,
+        "mixed_ratio": seconds["mixed"] / base,
         "features": seconds["features"] / base,
         "accept_seconds": seconds["accept"],
         "products": way,

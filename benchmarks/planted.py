@@ -24,6 +24,7 @@ PROPOSALS = ("tests/sampler/test_frequencies.py",)
 GRADIENT = ("tests/sampler/test_gradient.py",)
 EXCHANGE = ("tests/sampler/test_exchange.py",)
 SWEEP = ("tests/sampler/test_sweep.py",)
+ROUNDING = ("tests/sampler/test_rounding.py",)
 CLASS_SWEEP = ("tests/sampler/test_classification_sweep.py",)
 JOINT = ("tests/sampler/test_joint_move.py",)
 LOGISTIC = ("tests/likelihoods/test_logistic.py",)
@@ -272,6 +273,27 @@ MUTANTS = (
         EXCHANGE,
     ),
     Mutant(
+        "rounding that chains look for at their start alone",
+        "sampler/run.py",
+        "        if rounding.is_due(run.done):\n",
+        "        if False:\n",
+        ROUNDING,
+    ),
+    Mutant(
+        "chains that go on with the statistic that was refused",
+        "sampler/run.py",
+        "        chain = chain and rounding.restated(here, model, chain, streams, run.sweep)\n",
+        "",
+        ROUNDING,
+    ),
+    Mutant(
+        "a factor that products in single precision forget",
+        "numerics/single.py",
+        "_add(C, P, factor, True)",
+        "_add(C, P, 1.0, True)",
+        ("tests/engines/test_mixed.py",),
+    ),
+    Mutant(
         "weights that are not drawn again",
         "sampler/sweep.py",
         "likelihood.draw_weights(gram, solved.solutions, streams.at(Purpose.WEIGHTS, sweep))",
@@ -414,8 +436,9 @@ MUTANTS = (
     Mutant(
         "a step size that is adapted after warm-up",
         "sampler/run.py",
-        "        info = advance(engine)\n",
-        "        info = advance(engine)\n        run.tuning = adapt(run.tuning, info, run.sweep)\n",
+        "        info = advance()\n        if run.done % plan.thin",
+        "        info = advance()\n        run.tuning = adapt(run.tuning, info, run.sweep)\n"
+        "        if run.done % plan.thin",
         RUN,
     ),
     Mutant(

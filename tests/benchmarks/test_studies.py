@@ -189,3 +189,20 @@ def test_parts_are_held_out_once_each_and_never_learned_from(scripts):
     for part in parts:
         assert not set(part.y) & set(part.y_test)
         assert len(part.y) + len(part.y_test) == 101
+
+
+@pytest.mark.alone
+def test_both_arithmetics_are_timed_from_one_state(scripts, tmp_path, capsys):
+    study = scripts("arithmetic")
+    command = [*TINY, "--warm", "0.5", "--repeats", "2", *places(tmp_path)]
+    records = study.main(command)
+    assert [(r["set"], r["rows"]) for r in records] == [("arm", 120), ("arm-near", 120)]
+    for record in records:
+        assert record["error"] > 0.0
+        assert set(record["seconds"]) == {"double", "mixed"}
+    records[0]["error"], records[1]["error"] = 0.06, 0.04
+    none = {"set": "other", "rows": 9, "error": None, "seconds": None}
+    text = study.table([*records, none])
+    assert text.count("**no**") == 2
+    assert text.count("| yes |") == text.count("cannot be factored") == 1
+    assert "2 of 2 chains" in capsys.readouterr().out

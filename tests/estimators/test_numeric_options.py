@@ -44,7 +44,15 @@ ESTIMATORS = {
 #: Options that hold no number, several words of which would be too many cases for nothing.
 WORDS = {
     *("trend", "input_scaling", "proposal", "growing_warmup", "merge_duplicates", "device"),
-    *("checkpoint", "warm_start", "inference", "class_weight", "estimator", "error_law"),
+    *(
+        "checkpoint",
+        "warm_start",
+        "arithmetic",
+        "inference",
+        "class_weight",
+        "estimator",
+        "error_law",
+    ),
     *("kernels", "weights", "scaling", "select", "covariance"),
 }
 NUMERIC = [

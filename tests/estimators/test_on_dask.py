@@ -15,6 +15,9 @@ from banklearn import BankRegressor
 from banklearn.engines.dask import ClusterError
 from banklearn.estimators.blockwise import Preparation, Standardised, summarise_numbers
 from banklearn.estimators.on_dask import DaskData
+from banklearn.gram import GramSum
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.numerics.streams import Streams
 from banklearn.posterior.scaling import fit_scaling, target_scaling
 from banklearn.sources import SourceError
 from blockwise import PARTITIONS, assert_same_fit, fit_in_memory, make_case
@@ -83,12 +86,18 @@ def test_pieces_are_cut_as_at_the_beginning_whatever_workers_there_are_now(clien
     found = [data.survey(summarise_numbers, 0) for data in (first, later)]
     scaling = fit_scaling(rows, None, "standard")
     prepare = Preparation(Standardised(target_scaling(found[0].target)), scaling=scaling)
-    before = first.engine(prepare, found[0])
+    before = first.engine(prepare, found[0], "double")
     half = dict(list(client.nthreads().items())[:1])
     monkeypatch.setattr(client, "nthreads", lambda: half)
-    after = later.engine(prepare, found[1])
+    after = later.engine(prepare, found[1], "mixed")
     assert before.starts == after.starts
     assert len(before.pieces) > 1
+    statistic = GramSum(np.ones((1, 2)), "none", Gaussian(1.0, 1.0).working(None, Streams(0), 0), 1)
+    exact, rounded, again = (engine.sum(statistic).G for engine in (before, after, after.exact()))
+    np.testing.assert_array_equal(again, exact)
+    np.testing.assert_allclose(rounded, exact, rtol=1e-6)
+    assert not np.array_equal(rounded, exact)
+    assert after.arithmetic == after.subset(np.arange(5)).arithmetic == "mixed"
 
 
 @pytest.fixture

@@ -46,6 +46,10 @@ class Engine(Protocol):
         """An engine over some of the rows, in the given order."""
         ...
 
+    def exact(self) -> Engine:
+        """An engine over the same rows that sums in double precision."""
+        ...
+
     def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
         """Working weights at the features of W that stay the same for several sums."""
         ...

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
+from banklearn.engines.mixed import Arithmetic
 
 Array = NDArray[np.float64]
 
@@ -44,11 +45,22 @@ def gpu_present() -> bool:
 
 
 def make_engine(
-    device: str, X: Any, y: Array, weight: Array | None, dtype: str = "float64"
+    device: str,
+    X: Any,
+    y: Array,
+    weight: Array | None,
+    dtype: str = "float64",
+    arithmetic: Arithmetic = "double",
 ) -> MemoryEngine | DeviceEngine:
     """An engine for rows in memory (see MemoryEngine): "cpu", a PyTorch device, or "auto"."""
     if device == "cpu" or (device == "auto" and not gpu_present()):
-        return MemoryEngine(X, y, weight)
+        return MemoryEngine(X, y, weight, arithmetic=arithmetic)
+    if arithmetic != "double":
+        raise ValueError(
+            f"arithmetic={arithmetic!r} is for the CPU, but this fit would run on a GPU "
+            f"(device={device!r}). Leave arithmetic at 'double', or fit with device='cpu' and X in "
+            "memory."
+        )
     if importlib.util.find_spec("torch") is None:
         raise ImportError(
             f"device={device!r} needs PyTorch, which is not installed. Install banklearn[gpu], or "

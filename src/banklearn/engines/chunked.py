@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from banklearn.engines.base import Engine, Statistic
 from banklearn.engines.host import HostOps
 from banklearn.engines.memory import MemoryEngine
+from banklearn.engines.mixed import Arithmetic, Products
 from banklearn.engines.pieces import Piece, SharedReader, piece_rows, recut
 from banklearn.gram import Block, Redrawn, WorkingFunction
 from banklearn.model.features import Trend
@@ -32,10 +34,16 @@ class ChunkedEngine:
     """Sums over rows that are read anew each time; `read` begins a read from the first row."""
 
     def __init__(
-        self, read: Callable[[], Iterator[Piece]], n_rows: int, n_inputs: int, weighted: bool
+        self,
+        read: Callable[[], Iterator[Piece]],
+        n_rows: int,
+        n_inputs: int,
+        weighted: bool,
+        arithmetic: Arithmetic = "double",
     ) -> None:
         self.n_rows, self.n_inputs, self.weighted = n_rows, n_inputs, weighted
-        self.ops = HostOps()
+        self.arithmetic = arithmetic
+        self.ops_for = Products(arithmetic)
         self.reader = SharedReader(lambda: self._complete(recut(read(), piece_rows(n_inputs))))
 
     def expect(self, chains: int) -> None:
@@ -49,14 +57,20 @@ class ChunkedEngine:
     def sum(self, statistic: Statistic[Any]) -> Any:
         """Add the blocks in order, in one read."""
         with closing(self.reader.pieces()) as pieces:
-            return _sum(self.ops, statistic, pieces)
+            return _sum(self.ops_for(statistic), statistic, pieces)
+
+    def exact(self) -> ChunkedEngine:
+        """The same reads, summed in double precision."""
+        other = copy(self)
+        other.arithmetic, other.ops_for = "double", Products("double")
+        return other
 
     def subset(self, rows: NDArray[np.intp]) -> Engine:
         """Some of the rows: gathered in memory, or picked out of every read where they are many."""
         if len(rows) * self.n_inputs * 8 > SUBSET_BYTES:
             return PickedEngine(self, rows)
         X, y, weight = self.sum(Gather(rows, self.n_inputs, self.weighted))
-        return MemoryEngine(X, y, weight)
+        return MemoryEngine(X, y, weight, arithmetic=self.arithmetic)
 
     def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
         """Drawn anew each time where there are too many rows to keep a few numbers for each."""
@@ -81,12 +95,17 @@ class PickedEngine:
         if (np.diff(rows) <= 0).any():
             raise ValueError("Rows of a large subset must be in increasing order.")
         self.whole, self.rows, self.n_rows = whole, rows, len(rows)
+        self.arithmetic = whole.arithmetic
 
     def sum(self, statistic: Statistic[Any]) -> Any:
         """Add the blocks in order, in one read of the whole."""
         with closing(self.whole.reader.pieces()) as every:
             pieces = recut(self._picked(every), piece_rows(self.whole.n_inputs))
-            return _sum(self.whole.ops, statistic, pieces)
+            return _sum(self.whole.ops_for(statistic), statistic, pieces)
+
+    def exact(self) -> PickedEngine:
+        """The same rows, summed in double precision."""
+        return PickedEngine(self.whole.exact(), self.rows)
 
     def _picked(self, every: Iterator[Piece]) -> Iterator[Piece]:
         start = 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from copy import copy
 from itertools import accumulate
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from banklearn.engines.base import Engine, Statistic
 from banklearn.engines.host import HostOps
 from banklearn.engines.memory import MemoryEngine
+from banklearn.engines.mixed import Arithmetic, Products
 from banklearn.engines.pieces import Piece
 from banklearn.gram import BLOCK_ROWS, Redrawn, WorkingFunction
 from banklearn.model.features import Trend
@@ -57,9 +59,10 @@ class DaskEngine:
         n_inputs: int,
         threads: int,
         patience: float = PATIENCE,
+        arithmetic: Arithmetic = "double",
     ) -> None:
         self.client, self.pieces, self.patience = client, list(pieces), patience
-        self.threads = threads
+        self.threads, self.arithmetic = threads, arithmetic
         self.starts = list(accumulate(sizes, initial=0))
         self.n_inputs = n_inputs
 
@@ -73,12 +76,23 @@ class DaskEngine:
         # As a task, not as scattered data: a lost copy is made again.
         sent = self.client.submit(_same, statistic, pure=False)
         parts = self.client.map(
-            partial_sum, self.pieces, self.starts[:-1], statistic=sent, pure=False
+            partial_sum,
+            self.pieces,
+            self.starts[:-1],
+            statistic=sent,
+            arithmetic=self.arithmetic,
+            pure=False,
         )
         while len(parts) > 1:
             groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
             parts = [self.client.submit(add_up, group, pure=False) for group in groups]
         return statistic.finish(HostOps(), result(self.client, parts[0], self.patience))
+
+    def exact(self) -> DaskEngine:
+        """The same pieces, summed in double precision."""
+        other = copy(self)
+        other.arithmetic = "double"
+        return other
 
     def subset(self, rows: NDArray[np.intp]) -> Engine:
         """Some of the rows: here where they are few, else cut into new pieces on the cluster."""
@@ -91,21 +105,24 @@ class DaskEngine:
         if len(rows) * self.n_inputs * 8 <= GATHER_BYTES:
             whole = join([result(self.client, part, self.patience) for part in parts])
             back = whole[np.argsort(order, kind="stable")]
-            return MemoryEngine(back.X, back.y, back.weight)
+            return MemoryEngine(back.X, back.y, back.weight, arithmetic=self.arithmetic)
         if not np.array_equal(order, np.arange(len(rows))):
             raise ValueError("Rows of a large subset must be in increasing order.")
         sizes = [len(chosen) for chosen in here]
         pieces, lengths = cut_evenly(self.client, parts, sizes, self.n_inputs, self.threads)
-        return DaskEngine(self.client, pieces, lengths, self.n_inputs, self.threads, self.patience)
+        settings = (self.n_inputs, self.threads, self.patience, self.arithmetic)
+        return DaskEngine(self.client, pieces, lengths, *settings)
 
     def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
         """Drawn anew each time: a worker that is lost takes nothing with it."""
         return Redrawn(working, W, trend)
 
 
-def partial_sum(piece: Piece, start: int, statistic: Statistic[Any]) -> list[Any]:
+def partial_sum(
+    piece: Piece, start: int, statistic: Statistic[Any], arithmetic: Arithmetic = "double"
+) -> list[Any]:
     """The accumulators of one piece; start is the place of its first row."""
-    ops = HostOps()
+    ops = Products(arithmetic)(statistic)
     total = statistic.zero(ops)
     with one_thread_each():  # the threads of a worker are for tasks
         for block in piece.blocks(start):

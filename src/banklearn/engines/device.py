@@ -216,6 +216,10 @@ class DeviceEngine:
                 total[k] = total[k] + part
         return statistic.finish(self.ops, total)
 
+    def exact(self) -> DeviceEngine:
+        """Itself: chains on it do not look for rounding."""
+        return self
+
     def subset(self, rows: NDArray[np.intp]) -> DeviceEngine:
         """Some of the rows, copied on the device."""
         weight = None if self.weight is None else self.weight[rows]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
-from banklearn.engines.host import HostOps
+from banklearn.engines.mixed import Arithmetic, Products
 from banklearn.gram import BLOCK_ROWS, Block, Frozen, WorkingFunction
 from banklearn.model.features import Trend
 
@@ -24,10 +24,16 @@ class MemoryEngine:
     """
 
     def __init__(
-        self, X: Any, y: Array, weight: Array | None = None, block_rows: int = BLOCK_ROWS
+        self,
+        X: Any,
+        y: Array,
+        weight: Array | None = None,
+        block_rows: int = BLOCK_ROWS,
+        arithmetic: Arithmetic = "double",
     ) -> None:
         self.X, self.y, self.weight, self.block_rows = X, y, weight, block_rows
-        self.ops = HostOps()
+        self.arithmetic = arithmetic
+        self.ops_for = Products(arithmetic)
 
     @property
     def n_rows(self) -> int:
@@ -43,15 +49,20 @@ class MemoryEngine:
 
     def sum(self, statistic: Statistic[Any]) -> Any:
         """Add the blocks in order."""
-        total = statistic.zero(self.ops)
+        ops = self.ops_for(statistic)
+        total = statistic.zero(ops)
         for block in self.blocks():
-            statistic.add(self.ops, total, block)
-        return statistic.finish(self.ops, total)
+            statistic.add(ops, total, block)
+        return statistic.finish(ops, total)
+
+    def exact(self) -> MemoryEngine:
+        """The same rows, summed in double precision."""
+        return MemoryEngine(self.X, self.y, self.weight, self.block_rows)
 
     def subset(self, rows: NDArray[np.intp]) -> MemoryEngine:
         """Some of the rows, copied."""
         weight = None if self.weight is None else self.weight[rows]
-        return MemoryEngine(self.X[rows], self.y[rows], weight, self.block_rows)
+        return MemoryEngine(self.X[rows], self.y[rows], weight, self.block_rows, self.arithmetic)
 
     def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
         """Drawn once and kept."""

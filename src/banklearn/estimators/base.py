@@ -20,11 +20,12 @@ from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.chunked import ChunkedEngine
 from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
+from banklearn.engines.mixed import Arithmetic
 from banklearn.estimators import parameters as check
 from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
 from banklearn.estimators.choosing import Chooses
 from banklearn.estimators.data import validate_data
-from banklearn.estimators.ending import stopped_by, warn_at_end
+from banklearn.estimators.ending import stopped_by, warn_at_end, warn_of_rounding
 from banklearn.estimators.explaining import Explains
 from banklearn.estimators.files import save_model
 from banklearn.estimators.moves import tuning_of
@@ -99,6 +100,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         gradient_every: int | Literal["auto"] = 0,
         gradient_length: int = 3,
         merge_duplicates: bool = True,
+        arithmetic: Arithmetic = "double",
         device: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
@@ -132,6 +134,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.gradient_every = gradient_every
         self.gradient_length = gradient_length
         self.merge_duplicates = merge_duplicates
+        self.arithmetic = arithmetic
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -140,8 +143,8 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.warm_start = warm_start
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """From a pickle; one of the time before there was an exchange takes its default."""
-        super().__setstate__({"exchange_share": EXCHANGE_SHARE, **state})
+        """From a pickle; what there was not when it was written takes its default."""
+        super().__setstate__({"exchange_share": EXCHANGE_SHARE, "arithmetic": "double", **state})
 
     def _check_parameters(self) -> None:
         check.whole("n_frequencies", self.n_frequencies, 1, MOST_FREQUENCIES)
@@ -183,6 +186,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             )
         check.one_of("error_law", self.error_law, ("learned", "normal"))
         check.one_of("proposal", self.proposal, ("in-turn", "at-once"))
+        check.one_of("arithmetic", self.arithmetic, ("double", "mixed"))
 
     def _arrays(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Arrays in memory; a GPU array as input also says where to compute."""
@@ -256,7 +260,8 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         # scaled copy of many rows is large. Other kernels and devices want all rows at once.
         by_blocks = X.nbytes > COPIED_BYTES and kernel is collapsed
         rows = ScaledRows(X, self.input_scaling_) if by_blocks else self.input_scaling_(X)
-        engine = make_engine("cpu" if client else self._device, rows, y, weight)
+        device = "cpu" if client else self._device
+        engine = make_engine(device, rows, y, weight, arithmetic=self.arithmetic)
         spread = self._spread(client, engine, keys) if client else None
         self._run(engine, self._model(likelihood), seed, keep, kernel, deadline, keys, spread)
 
@@ -364,3 +369,4 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             engine.n_rows, seconds, end, seed, device, self.settling_, self.schedule_
         )
         warn_at_end(self, runs, interrupted, found)
+        warn_of_rounding(self, runs)

@@ -63,7 +63,8 @@ def fit_blocks(
         streams,
     )
     del X
-    engine = data.engine(replace(prepare, scaling=estimator.input_scaling_), found)
+    prepare = replace(prepare, scaling=estimator.input_scaling_)
+    engine = data.engine(prepare, found, estimator.arithmetic)
     estimator._run(
         engine, estimator._model(likelihood), seed, keep, collapsed, deadline, found.keys
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from banklearn.engines.base import Engine
 from banklearn.engines.chunked import ChunkedEngine
+from banklearn.engines.mixed import Arithmetic
 from banklearn.engines.pieces import Piece
 from banklearn.estimators.data import numeric_target, refuse_continuous, refuse_unsorted_labels
 from banklearn.estimators.progress import Reading
@@ -52,7 +53,7 @@ class BlockData(Protocol):
         """Moments of the inputs where weights of classes count."""
         ...
 
-    def engine(self, prepare: Preparation, found: Survey) -> Engine:
+    def engine(self, prepare: Preparation, found: Survey, arithmetic: Arithmetic) -> Engine:
         """An engine over prepared rows."""
         ...
 
@@ -172,7 +173,7 @@ class SourceData:
         """One more read."""
         return weighed_moments(self.source, prepare.weight)
 
-    def engine(self, prepare: Preparation, found: Survey) -> ChunkedEngine:
+    def engine(self, prepare: Preparation, found: Survey, arithmetic: Arithmetic) -> ChunkedEngine:
         """Blocks are prepared in the thread that reads them."""
 
         def read() -> Iterator[Piece]:
@@ -182,7 +183,8 @@ class SourceData:
 
         assert prepare.scaling is not None
         weighted = found.weighted or prepare.factor is not None
-        return ChunkedEngine(read, found.n_rows, int(prepare.scaling.used.sum()), weighted)
+        n_inputs = int(prepare.scaling.used.sum())
+        return ChunkedEngine(read, found.n_rows, n_inputs, weighted, arithmetic)
 
 
 def block_data(X: Any, y: Any, weight: Any, target: str | None, client: Any) -> BlockData | None:

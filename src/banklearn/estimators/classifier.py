@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from banklearn.engines.mixed import Arithmetic
 from banklearn.estimators import parameters as check
 from banklearn.estimators.base import EXCHANGE_SHARE, BankBase
 from banklearn.estimators.block_fitting import first_pass, fit_blocks
@@ -108,6 +109,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         gradient_every: int | Literal["auto"] = 0,
         gradient_length: int = 3,
         merge_duplicates: bool = True,
+        arithmetic: Arithmetic = "double",
         device: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
@@ -139,6 +141,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             gradient_every=gradient_every,
             gradient_length=gradient_length,
             merge_duplicates=merge_duplicates,
+            arithmetic=arithmetic,
             device=device,
             random_state=random_state,
             verbose=verbose,
@@ -212,7 +215,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         """A setting that would be ignored is refused; the defaults mean nothing there."""
         defaults = inspect.signature(type(self)).parameters
         ignored = ("switch_probability", "exchange_share", "interweave_every", "proposal")
-        for name in (*ignored, "gradient_every", "gradient_length"):
+        for name in (*ignored, "gradient_every", "gradient_length", "arithmetic"):
             value = getattr(self, name)
             if value != defaults[name].default:
                 raise ValueError(

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from banklearn.posterior import settling as rule
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.settling import Settling
+from banklearn.sampler.rounding import LARGEST
 from banklearn.sampler.run import Run
 from banklearn.warned import warn_caller
 
@@ -58,6 +59,19 @@ def warn_at_end(
             "A longer warm-up (n_warmup), more draws or more chains help; settling_ has the "
             "figures.",
             ConvergenceWarning,
+        )
+
+
+def warn_of_rounding(estimator: BankBase, runs: Sequence[Run[Draw]]) -> None:
+    """Warn where chains did not go on in the arithmetic that was asked for."""
+    exact = sum(run.arithmetic != estimator.arithmetic for run in runs)
+    if exact:
+        warn_caller(
+            f"arithmetic={estimator.arithmetic!r} was given up in {exact} of {len(runs)} chains: "
+            f"rounding changed the log evidence by more than {LARGEST:g}, as it does where noise "
+            "is very small or features are nearly collinear. They went on in double precision; "
+            "arithmetic='double' spares the attempt.",
+            UserWarning,
         )
 
 

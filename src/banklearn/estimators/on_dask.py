@@ -18,6 +18,7 @@ from banklearn.engines.dask import (
     result,
     wait_for_workers,
 )
+from banklearn.engines.mixed import Arithmetic
 from banklearn.engines.pieces import Piece
 from banklearn.estimators.blockwise import Preparation
 from banklearn.estimators.progress import Reading
@@ -128,14 +129,15 @@ class DaskData:
         parts = self.client.map(_moments, self.blocks, prepare=prepare, pure=False)
         return reduce(add, [result(self.client, part, self.patience) for part in parts])
 
-    def engine(self, prepare: Preparation, found: Survey) -> DaskEngine:
+    def engine(self, prepare: Preparation, found: Survey, arithmetic: Arithmetic) -> DaskEngine:
         """Prepare the rows where they lie, then cut them at whole blocks."""
         assert prepare.scaling is not None
         n_inputs = int(prepare.scaling.used.sum())
         prepared = self.client.map(_prepared, self.blocks, prepare=prepare, pure=False)
         pieces, lengths = cut_evenly(self.client, prepared, self.sizes, n_inputs, self.threads)
         self.blocks = []  # the cluster may forget the rows as they were read
-        return DaskEngine(self.client, pieces, lengths, n_inputs, self.threads, self.patience)
+        settings = (n_inputs, self.threads, self.patience, arithmetic)
+        return DaskEngine(self.client, pieces, lengths, *settings)
 
 
 def default_client() -> Any:

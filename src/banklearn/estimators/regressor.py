@@ -104,6 +104,10 @@ class BankRegressor(RegressorMixin, BankBase):
     merge_duplicates : bool
         Merge rows that are equal in X and y into one with their weight. Rows that come in blocks
         are never merged; switch it off here for the same draws as there.
+    arithmetic : {"double", "mixed"}
+        "mixed" forms the products of features in single precision, which is faster, and sums
+        them in double precision. A chain whose log evidence differs by more than 0.05 for it goes
+        on in double precision, with a warning at the end. On the CPU only.
     device : str
         "cpu", a PyTorch device such as "cuda", or "auto": the GPU where there is one.
     random_state : int, RandomState or None

@@ -47,4 +47,5 @@ def schedule_of(run: Run[Draw]) -> dict[str, Any]:
             for kind, step in zip(KINDS, tuning.interweave.steps, strict=True)
         },
         **in_words(tuning.trial),
+        "arithmetic": run.arithmetic,
     }

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
 Array = NDArray[np.float64]
+Single = NDArray[np.float32]
 
 #: Rows that a triangular solve in place takes at a time.
 SOLVE_ROWS = 64
@@ -40,6 +41,8 @@ def _routine(module: Any, name: str, arguments: int) -> Callable[..., None]:
 
 _dgemm = _routine(cython_blas, "dgemm", 13)
 _dsyrk = _routine(cython_blas, "dsyrk", 10)
+_sgemm = _routine(cython_blas, "sgemm", 13)
+_ssyrk = _routine(cython_blas, "ssyrk", 10)
 _dtrsm = _routine(cython_blas, "dtrsm", 11)
 _dpotrf = _routine(cython_lapack, "dpotrf", 5)
 _dpotri = _routine(cython_lapack, "dpotri", 5)
@@ -67,9 +70,9 @@ def _rows(A: Array) -> Array:
     return np.ascontiguousarray(A, dtype=np.float64)
 
 
-def _place(A: Array) -> tuple[Any, Any]:
+def _place(A: NDArray[Any]) -> tuple[Any, Any]:
     """Address and leading dimension of a row-ordered array."""
-    step = A.strides[0] // 8 if A.shape[0] > 1 else A.shape[1]
+    step = A.strides[0] // A.itemsize if A.shape[0] > 1 else A.shape[1]
     return A.ctypes.data, _int(max(step, A.shape[1], 1))
 
 
@@ -126,6 +129,25 @@ def add_square(C: Array, A: Array, factor: float = 1.0) -> None:
 def subtract_inner(C: Array, B: Array) -> None:
     """C -= B' B in place, lower triangle only; row-ordered C (p, p), B (n, p)."""
     _square(C, B, True, -1.0)
+
+
+def single_product(C: Single, A: Single, B: Single) -> None:
+    """C = A B' in single precision; row-ordered C (p, q), A (p, n), B (q, n)."""
+    (p, n), q = A.shape, len(B)
+    one, zero = (ctypes.byref(ctypes.c_float(value)) for value in (1.0, 0.0))
+    a, lda = _place(A)
+    b, ldb = _place(B)
+    c, ldc = _place(C)
+    _sgemm(_T, _N, _int(q), _int(p), _int(n), one, b, ldb, a, lda, zero, c, ldc)
+
+
+def single_square(C: Single, A: Single) -> None:
+    """Lower triangle of C = A A' in single precision; row-ordered C (p, p), A (p, n)."""
+    p, n = A.shape
+    one, zero = (ctypes.byref(ctypes.c_float(value)) for value in (1.0, 0.0))
+    a, lda = _place(A)
+    c, ldc = _place(C)
+    _ssyrk(_U, _T, _int(p), _int(n), one, a, lda, zero, c, ldc)
 
 
 def mirror(C: Array) -> Array:

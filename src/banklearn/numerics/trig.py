@@ -47,7 +47,6 @@ def cos_sin_rows_numpy(
     U: NDArray[np.float64], out: NDArray[np.float64], scale: float
 ) -> NDArray[np.float64]:
     """The plain version of :func:`cos_sin_rows`: the tests' reference, and what runs uncompiled."""
-    np.cos(U, out=out[0::2])
-    np.sin(U, out=out[1::2])
-    out *= scale
+    np.multiply(np.cos(U), scale, out=out[0::2])  # rounded once where out is of single precision
+    np.multiply(np.sin(U), scale, out=out[1::2])
     return out

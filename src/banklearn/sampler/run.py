@@ -13,13 +13,16 @@ import numpy as np
 
 from banklearn.engines.base import Engine
 from banklearn.model.joint import State
+from banklearn.numerics.linalg import NumericalError
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
+from banklearn.sampler import rounding
 from banklearn.sampler.sweep import Info, Model, Tuning, adapt, freeze
 
 D = TypeVar("D")
+T = TypeVar("T")
 
 #: Share of max_time after which warm-up ends, finished or not.
 WARMUP_SHARE = 0.6
@@ -90,7 +93,7 @@ class Run(Generic[D]):
 
     stage and done say where it stands: sweeps done in a stage of the warm-up, or in sampling,
     which comes after the last stage. sweep is the address of the last sweep's random streams;
-    link is the packed chain, where the run was stored.
+    link is the packed chain, where the run was stored; arithmetic is what it goes on in.
     """
 
     draws: list[D]
@@ -102,6 +105,7 @@ class Run(Generic[D]):
     done: int = 0
     sweep: int = 0
     link: dict[str, Any] | None = None
+    arithmetic: str = "double"
 
 
 class Bookmark(Protocol[D]):
@@ -157,7 +161,10 @@ def run_chain(
     """
     stop = stop or threading.Event()
     begin = time.monotonic() - elapsed
-    run: Run[D] = (bookmark.load() if bookmark else None) or Run([], tuning=tuning)
+    arithmetic = getattr(engine, "arithmetic", "double")
+    fresh: Run[D] = Run([], tuning=tuning, arithmetic=arithmetic)
+    run = (bookmark.load() if bookmark else None) or fresh
+    here = engine
     link, run.link, run.cut = run.link, None, ""
     chain: Any = None
 
@@ -167,11 +174,44 @@ def run_chain(
     def cut() -> None:
         run.cut = run.cut or ("stop" if stop.is_set() else "time")
 
-    def advance(part: Engine) -> Info:
+    def give_up() -> None:
+        nonlocal chain, here
+        here, run.arithmetic = here.exact(), "double"
+        chain = chain and rounding.restated(here, model, chain, streams, run.sweep)
+
+    def or_exact(action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except NumericalError:
+            if run.arithmetic == "double":
+                raise
+            give_up()
+            return action()
+
+    def look() -> None:
+        if rounding.shows(here, model, chain, streams, run.sweep):
+            give_up()
+
+    def begin_at(state: State, beta: Any) -> None:
+        nonlocal chain
+        chain, run.arithmetic = None, arithmetic
+        chain = or_exact(lambda: kernel.init(here, model, state, streams, run.sweep, beta))
+        look()
+
+    def go_on_from(link: dict[str, Any]) -> None:
+        nonlocal chain, here
+        here = here if run.arithmetic == arithmetic else here.exact()
+        chain = kernel.unpack(link, here, model)
+
+    def advance() -> Info:
         nonlocal chain
         run.sweep += 1
         run.done += 1
-        chain, info = kernel.step(chain, part, model, run.tuning, streams, run.sweep)
+        chain, info = or_exact(
+            lambda: kernel.step(chain, here, model, run.tuning, streams, run.sweep)
+        )
+        if rounding.is_due(run.done):
+            look()
         run.trace.append(replace(info, slope=None, gain=None))
         return info
 
@@ -189,42 +229,46 @@ def run_chain(
         if sweeps and (late(WARMUP_SHARE) or stop.is_set()) and link is None:
             cut()
             break
-        part = _subsample(engine, size, streams, i, rows)
+        here = _subsample(engine, size, streams, i, rows)
         if link is not None:
-            chain, link = kernel.unpack(link, part, model), None
+            go_on_from(link)
+            link = None
         else:
             run.stage, run.done = i, 0
-            chain = kernel.init(part, model, state, streams, run.sweep, chain and chain.beta)
+            begin_at(state, chain and chain.beta)
         # Each stage has its share of the warm-up time, so that all rows are reached.
         share = WARMUP_SHARE * (i + 1) / len(stages)
         while run.done < sweeps:
             if late(share) or stop.is_set():
                 cut()
                 break
-            info = advance(part)
+            info = advance()
             run.tuning = adapt(run.tuning, info, run.sweep)
             report(info)
         state = chain.state
         if stop.is_set():
             cut()
             break
+    here = engine
     if link is not None:
-        chain = kernel.unpack(link, engine, model)
+        go_on_from(link)
     else:
         if bookmark and chain is not None and stop.is_set():
             bookmark.save(run, lambda: kernel.pack(chain), True)
             bookmark = None  # what follows only rounds off what is at hand
         run.warmup = len(run.trace)
         run.tuning = freeze(run.tuning, engine, model, state)
-        if chain is None or stages[-1][0] != engine.n_rows or late(WARMUP_SHARE) or run.cut:
-            chain = kernel.init(engine, model, state, streams, run.sweep, chain and chain.beta)
+        partial = chain is None or stages[-1][0] != engine.n_rows or late(WARMUP_SHARE) or run.cut
+        # An arithmetic that did not do in warm-up may do from here on.
+        if partial or run.arithmetic != arithmetic:
+            begin_at(state, chain and chain.beta)
         # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
         run.stage, run.done, run.sweep = len(stages), 0, max(run.sweep, plan.n_warmup)
     while run.done < plan.sampling:
         if stop.is_set() or (run.done and late(1.0)):
             cut()
             break
-        info = advance(engine)
+        info = advance()
         if run.done % plan.thin == 0:
             run.draws.append(keep(chain, run.sweep))
         report(info)

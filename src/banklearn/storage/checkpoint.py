@@ -22,7 +22,7 @@ from banklearn.storage.tree import decode, encode
 KIND = "checkpoint"
 SCHEMA = 1
 #: Fields of a Run that are plain numbers or words.
-PLAIN = ("warmup", "cut", "stage", "done", "sweep")
+PLAIN = ("warmup", "cut", "stage", "done", "sweep", "arithmetic")
 
 
 @dataclass(frozen=True)
