@@ -274,16 +274,16 @@ MUTANTS = (
     ),
     Mutant(
         "rounding that chains look for at their start alone",
-        "sampler/run.py",
-        "        if rounding.is_due(run.done):\n",
+        "sampler/footing.py",
+        "        if rounding.is_due(done):\n",
         "        if False:\n",
         ROUNDING,
     ),
     Mutant(
         "chains that go on with the statistic that was refused",
-        "sampler/run.py",
-        "        chain = chain and rounding.restated(here, model, chain, streams, run.sweep)\n",
-        "",
+        "sampler/footing.py",
+        "        if self.chain is not None:\n            self.chain = rounding",
+        "        if False:\n            self.chain = rounding",
         ROUNDING,
     ),
     Mutant(
@@ -444,8 +444,8 @@ MUTANTS = (
     Mutant(
         "sampling that goes on with the subsample of warm-up",
         "sampler/run.py",
-        "chain is None or stages[-1][0] != engine.n_rows or",
-        "chain is None or",
+        "at.chain is None or stages[-1][0] != engine.n_rows",
+        "at.chain is None",
         RUN,
     ),
     Mutant(

@@ -14,7 +14,8 @@ from banklearn.model.joint import State
 from banklearn.model.priors import Prior
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Purpose, Streams
-from banklearn.sampler.run import Bookmark, Kernel, Monitor, Plan, Run, run_chain
+from banklearn.sampler.footing import Kernel
+from banklearn.sampler.run import Bookmark, Monitor, Plan, Run, run_chain
 from banklearn.sampler.sweep import Model, Tuning
 
 D = TypeVar("D")

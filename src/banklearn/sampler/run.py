@@ -13,16 +13,14 @@ import numpy as np
 
 from banklearn.engines.base import Engine
 from banklearn.model.joint import State
-from banklearn.numerics.linalg import NumericalError
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
-from banklearn.sampler import rounding
+from banklearn.sampler.footing import Footing, Kernel, arithmetic_of
 from banklearn.sampler.sweep import Info, Model, Tuning, adapt, freeze
 
 D = TypeVar("D")
-T = TypeVar("T")
 
 #: Share of max_time after which warm-up ends, finished or not.
 WARMUP_SHARE = 0.6
@@ -53,30 +51,6 @@ class Plan:
     def sampling(self) -> int:
         """Sweeps of sampling after which a chain ends, or pauses."""
         return self.thin * (self.n_draws if self.pause is None else self.pause)
-
-
-class Kernel(Protocol):
-    """A Markov kernel: a module with init and step (:mod:`.sweep`, :mod:`.joint_move`)."""
-
-    def init(
-        self, engine: Any, model: Model, state: State, streams: Streams, sweep: int, beta: Any
-    ) -> Any:
-        """A chain at a state."""
-        ...
-
-    def step(
-        self, chain: Any, engine: Any, model: Model, tuning: Tuning, streams: Streams, sweep: int
-    ) -> tuple[Any, Info]:
-        """One sweep."""
-        ...
-
-    def pack(self, chain: Any) -> dict[str, Any]:
-        """What the next sweep needs of a chain, as numbers and arrays in memory."""
-        ...
-
-    def unpack(self, packed: dict[str, Any], engine: Any, model: Model) -> Any:
-        """The chain of which :meth:`pack` told, to the bit."""
-        ...
 
 
 class Monitor(Protocol):
@@ -161,12 +135,10 @@ def run_chain(
     """
     stop = stop or threading.Event()
     begin = time.monotonic() - elapsed
-    arithmetic = getattr(engine, "arithmetic", "double")
-    fresh: Run[D] = Run([], tuning=tuning, arithmetic=arithmetic)
+    at = Footing(kernel, model, streams, engine)
+    fresh: Run[D] = Run([], tuning=tuning, arithmetic=at.arithmetic)
     run = (bookmark.load() if bookmark else None) or fresh
-    here = engine
     link, run.link, run.cut = run.link, None, ""
-    chain: Any = None
 
     def late(share: float) -> bool:
         return plan.max_time is not None and time.monotonic() - begin > share * plan.max_time
@@ -174,50 +146,17 @@ def run_chain(
     def cut() -> None:
         run.cut = run.cut or ("stop" if stop.is_set() else "time")
 
-    def give_up() -> None:
-        nonlocal chain, here
-        here, run.arithmetic = here.exact(), "double"
-        chain = chain and rounding.restated(here, model, chain, streams, run.sweep)
-
-    def or_exact(action: Callable[[], T]) -> T:
-        try:
-            return action()
-        except NumericalError:
-            if run.arithmetic == "double":
-                raise
-            give_up()
-            return action()
-
-    def look() -> None:
-        if rounding.shows(here, model, chain, streams, run.sweep):
-            give_up()
-
-    def begin_at(state: State, beta: Any) -> None:
-        nonlocal chain
-        chain, run.arithmetic = None, arithmetic
-        chain = or_exact(lambda: kernel.init(here, model, state, streams, run.sweep, beta))
-        look()
-
-    def go_on_from(link: dict[str, Any]) -> None:
-        nonlocal chain, here
-        here = here if run.arithmetic == arithmetic else here.exact()
-        chain = kernel.unpack(link, here, model)
-
     def advance() -> Info:
-        nonlocal chain
         run.sweep += 1
         run.done += 1
-        chain, info = or_exact(
-            lambda: kernel.step(chain, here, model, run.tuning, streams, run.sweep)
-        )
-        if rounding.is_due(run.done):
-            look()
+        info = at.step(run.tuning, run.sweep, run.done)
+        run.arithmetic = at.arithmetic
         run.trace.append(replace(info, slope=None, gain=None))
         return info
 
     def report(info: Info) -> None:
         if bookmark:
-            bookmark.save(run, lambda: kernel.pack(chain), False)
+            bookmark.save(run, lambda: kernel.pack(at.chain), False)
         if monitor:
             monitor(streams.chain, run.sweep, plan, info)
 
@@ -229,13 +168,13 @@ def run_chain(
         if sweeps and (late(WARMUP_SHARE) or stop.is_set()) and link is None:
             cut()
             break
-        here = _subsample(engine, size, streams, i, rows)
+        part = _subsample(engine, size, streams, i, rows)
         if link is not None:
-            go_on_from(link)
+            at.go_on(part, link, run.arithmetic)
             link = None
         else:
             run.stage, run.done = i, 0
-            begin_at(state, chain and chain.beta)
+            at.begin(part, state, run.sweep)
         # Each stage has its share of the warm-up time, so that all rows are reached.
         share = WARMUP_SHARE * (i + 1) / len(stages)
         while run.done < sweeps:
@@ -245,23 +184,23 @@ def run_chain(
             info = advance()
             run.tuning = adapt(run.tuning, info, run.sweep)
             report(info)
-        state = chain.state
+        state = at.chain.state
         if stop.is_set():
             cut()
             break
-    here = engine
     if link is not None:
-        go_on_from(link)
+        at.go_on(engine, link, run.arithmetic)
     else:
-        if bookmark and chain is not None and stop.is_set():
-            bookmark.save(run, lambda: kernel.pack(chain), True)
+        if bookmark and at.chain is not None and stop.is_set():
+            bookmark.save(run, lambda: kernel.pack(at.chain), True)
             bookmark = None  # what follows only rounds off what is at hand
         run.warmup = len(run.trace)
         run.tuning = freeze(run.tuning, engine, model, state)
-        partial = chain is None or stages[-1][0] != engine.n_rows or late(WARMUP_SHARE) or run.cut
+        partly = at.chain is None or stages[-1][0] != engine.n_rows
         # An arithmetic that did not do in warm-up may do from here on.
-        if partial or run.arithmetic != arithmetic:
-            begin_at(state, chain and chain.beta)
+        given_up = at.arithmetic != arithmetic_of(engine)
+        if partly or given_up or late(WARMUP_SHARE) or run.cut:
+            at.begin(engine, state, run.sweep)
         # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
         run.stage, run.done, run.sweep = len(stages), 0, max(run.sweep, plan.n_warmup)
     while run.done < plan.sampling:
@@ -270,12 +209,13 @@ def run_chain(
             break
         info = advance()
         if run.done % plan.thin == 0:
-            run.draws.append(keep(chain, run.sweep))
+            run.draws.append(keep(at.chain, run.sweep))
         report(info)
     if bookmark and run.done:
-        bookmark.save(run, lambda: kernel.pack(chain), True)
+        bookmark.save(run, lambda: kernel.pack(at.chain), True)
     if not run.draws or (run.cut == "time" and run.done % plan.thin):
-        run.draws.append(keep(chain, run.sweep))
+        run.draws.append(keep(at.chain, run.sweep))
+    run.arithmetic = at.arithmetic
     release()
     return run
 

@@ -1,0 +1,109 @@
+"""A chain on the rows of an engine, and the arithmetic in which they are summed.
+
+Where single precision shows in the log evidence, or where its statistic cannot be factored, the
+chain goes on from the same state in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from banklearn.engines.base import Engine
+from banklearn.model.joint import State
+from banklearn.numerics.linalg import NumericalError
+from banklearn.numerics.streams import Streams
+from banklearn.sampler import rounding
+from banklearn.sampler.sweep import Info, Model, Tuning
+
+T = TypeVar("T")
+
+
+class Kernel(Protocol):
+    """A Markov kernel: a module with init and step (:mod:`.sweep`, :mod:`.joint_move`)."""
+
+    def init(
+        self, engine: Any, model: Model, state: State, streams: Streams, sweep: int, beta: Any
+    ) -> Any:
+        """A chain at a state."""
+        ...
+
+    def step(
+        self, chain: Any, engine: Any, model: Model, tuning: Tuning, streams: Streams, sweep: int
+    ) -> tuple[Any, Info]:
+        """One sweep."""
+        ...
+
+    def pack(self, chain: Any) -> dict[str, Any]:
+        """What the next sweep needs of a chain, as numbers and arrays in memory."""
+        ...
+
+    def unpack(self, packed: dict[str, Any], engine: Any, model: Model) -> Any:
+        """The chain of which :meth:`pack` told, to the bit."""
+        ...
+
+
+def arithmetic_of(engine: Engine) -> str:
+    """The arithmetic in which an engine sums."""
+    return getattr(engine, "arithmetic", "double")
+
+
+class Footing:
+    """A chain and the rows that it stands on; ``chain`` is None before it begins."""
+
+    def __init__(self, kernel: Kernel, model: Model, streams: Streams, engine: Engine) -> None:
+        self.kernel, self.model, self.streams = kernel, model, streams
+        self.engine = engine
+        self.chain: Any = None
+
+    @property
+    def arithmetic(self) -> str:
+        """In which the chain goes on."""
+        return arithmetic_of(self.engine)
+
+    def begin(self, engine: Engine, state: State, sweep: int) -> None:
+        """At a state, in the engine's arithmetic if that will do; weights go on from the last."""
+        beta = self.chain and self.chain.beta
+        self.engine, self.chain = engine, None
+
+        def init() -> Any:
+            return self.kernel.init(self.engine, self.model, state, self.streams, sweep, beta)
+
+        self.chain = self._or_exactly(init, sweep)
+        self._look(sweep)
+
+    def go_on(self, engine: Engine, packed: dict[str, Any], arithmetic: str) -> None:
+        """Where a chain was stored, in the arithmetic that it had then."""
+        self.engine = engine if arithmetic_of(engine) == arithmetic else engine.exact()
+        self.chain = self.kernel.unpack(packed, self.engine, self.model)
+
+    def step(self, tuning: Tuning, sweep: int, done: int) -> Info:
+        """One sweep, after which so many of the stage are done."""
+
+        def step() -> tuple[Any, Info]:
+            return self.kernel.step(
+                self.chain, self.engine, self.model, tuning, self.streams, sweep
+            )
+
+        self.chain, info = self._or_exactly(step, sweep)
+        if rounding.is_due(done):
+            self._look(sweep)
+        return info
+
+    def _look(self, sweep: int) -> None:
+        if rounding.shows(self.engine, self.model, self.chain, self.streams, sweep):
+            self._give_up(sweep)
+
+    def _or_exactly(self, action: Callable[[], T], sweep: int) -> T:
+        try:
+            return action()
+        except NumericalError:
+            if self.arithmetic == "double":
+                raise
+            self._give_up(sweep)
+            return action()
+
+    def _give_up(self, sweep: int) -> None:
+        self.engine = self.engine.exact()
+        if self.chain is not None:
+            self.chain = rounding.restated(self.engine, self.model, self.chain, self.streams, sweep)
