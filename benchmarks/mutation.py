@@ -94,7 +94,7 @@ TESTS = {
         "tests/sampler/test_sweep.py",
     ),
     "sampler/decisions.py": ("tests/sampler/test_info.py", "tests/sampler/test_adapt.py"),
-    "sampler/exchange.py": ("tests/sampler/test_exchange.py",),
+    "sampler/exchange.py": ("tests/sampler/test_exchange.py", "tests/sampler/test_info.py"),
     "sampler/footing.py": ("tests/sampler/test_rounding.py",),
     "sampler/rounding.py": ("tests/sampler/test_rounding.py",),
     "sampler/switch.py": ("tests/sampler/test_switch.py", "tests/sampler/test_sweep.py"),

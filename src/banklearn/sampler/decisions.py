@@ -46,7 +46,7 @@ class Decided:
     state: State
     gram: Gram
     shares: Shares
-    trouble: bool = False
+    trouble: bool
     solutions: Sequence[Ridge] | None = None
 
 
