@@ -20,6 +20,9 @@ Array = NDArray[np.float64]
 class HostOps:
     """The reference implementation of :class:`banklearn.gram.Ops`."""
 
+    #: Of features.
+    dtype: Any = np.float64
+
     def zeros(self, *shape: int) -> Array:
         """An accumulator."""
         return np.zeros(shape)
@@ -37,7 +40,7 @@ class HostOps:
     ) -> tuple[Array, float]:
         """Compiled cosines and sines."""
         P = trend_columns(trend, X.shape[1]) + 2 * len(W)
-        return feature_rows(X, W, trend, scratch(name, (P, len(X))), scale), 1.0
+        return feature_rows(X, W, trend, scratch(name, (P, len(X)), self.dtype), scale), 1.0
 
     def take(self, A: Array, rows: NDArray[np.intp]) -> Array:
         """Some of the columns, copied."""
@@ -45,7 +48,8 @@ class HostOps:
 
     def weigh(self, A: Array, weight: Array) -> Array:
         """Columns times the square roots of weights."""
-        return np.multiply(A, np.sqrt(weight), out=scratch("weighted", A.shape))
+        root = np.sqrt(weight).astype(self.dtype, copy=False)
+        return np.multiply(A, root, out=scratch("weighted", A.shape, self.dtype))
 
     def add_square(self, C: Array, t: int, A: Array, factor: float) -> None:
         """Lower triangle only."""

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from banklearn.engines.base import Statistic
 from banklearn.engines.host import HostOps
 from banklearn.gram import GramSum, ProposalSum
-from banklearn.model.features import Trend, feature_rows, trend_columns
 from banklearn.numerics import single
-from banklearn.numerics.scratch import scratch
 
 Array = NDArray[np.float64]
 Arithmetic = Literal["double", "mixed"]
@@ -25,16 +23,7 @@ Arithmetic = Literal["double", "mixed"]
 class MixedOps(HostOps):
     """:class:`HostOps` with rows of float32; phases, cosines and sines are formed in float64."""
 
-    def features(self, X: Array, W: Array, trend: Trend, scale: float, name: str) -> Any:
-        """Rounded once."""
-        P = trend_columns(trend, X.shape[1]) + 2 * len(W)
-        rows = scratch(name, (P, len(X)), np.float32)
-        return feature_rows(X, W, trend, rows, scale), 1.0
-
-    def weigh(self, A: Any, weight: Array) -> Any:
-        """Columns times the square roots of weights."""
-        root = np.sqrt(weight).astype(np.float32)
-        return np.multiply(A, root, out=scratch("weighted", A.shape, np.float32))
+    dtype = np.float32
 
     def add_square(self, C: Array, t: int, A: Any, factor: float) -> None:
         """Lower triangle only."""
@@ -46,7 +35,7 @@ class MixedOps(HostOps):
 
     def times(self, A: Any, B: Any) -> Any:
         """A B, one of them features; summed in double precision."""
-        return single.rows_times(A, B) if A.dtype == np.float32 else single.times_rows(A, B)
+        return single.rows_times(A, B) if A.dtype == self.dtype else single.times_rows(A, B)
 
 
 class Products:

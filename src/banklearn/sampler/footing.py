@@ -14,6 +14,7 @@ from banklearn.model.joint import State
 from banklearn.numerics.linalg import NumericalError
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import rounding
+from banklearn.sampler.rounding import arithmetic_of
 from banklearn.sampler.sweep import Info, Model, Tuning
 
 T = TypeVar("T")
@@ -41,11 +42,6 @@ class Kernel(Protocol):
     def unpack(self, packed: dict[str, Any], engine: Any, model: Model) -> Any:
         """The chain of which :meth:`pack` told, to the bit."""
         ...
-
-
-def arithmetic_of(engine: Engine) -> str:
-    """The arithmetic in which an engine sums."""
-    return getattr(engine, "arithmetic", "double")
 
 
 class Footing:

@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from banklearn.engines.base import Engine
-from banklearn.gram import Gram, GramSum
+from banklearn.gram import GramSum
 from banklearn.numerics.linalg import JitterCount, NumericalError
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import precision
-from banklearn.sampler.sweep import Chain, Model
+from banklearn.sampler.sweep import Chain, Model, statistic
 
 #: Sweeps of a stage after which chains look: noise falls fast where they begin.
 EARLY = (1, 2, 4, 8, 16)
@@ -27,6 +27,11 @@ EVERY = 25
 LARGEST = 0.05
 
 
+def arithmetic_of(engine: Engine) -> str:
+    """The arithmetic in which an engine sums."""
+    return getattr(engine, "arithmetic", "double")
+
+
 def is_due(done: int) -> bool:
     """Whether a chain looks after so many sweeps of a stage."""
     return done in EARLY or done % EVERY == 0
@@ -34,7 +39,7 @@ def is_due(done: int) -> bool:
 
 def shows(engine: Engine, model: Model, chain: Chain, streams: Streams, sweep: int) -> bool:
     """Whether a chain must go on in double precision; never where it already does."""
-    if getattr(engine, "arithmetic", "double") == "double":
+    if arithmetic_of(engine) == "double":
         return False
     # Not "above": where a factor failed the difference is no number.
     return not rounding_error(engine, model, chain, streams, sweep) <= LARGEST
@@ -54,9 +59,9 @@ def rounding_error(
             exact = restated(engine.exact(), model, chain, streams, sweep).solved.log_evidence
             return abs(chain.solved.log_evidence - exact)
         working = engine.freeze(likelihood.working(chain.beta, streams, sweep), W, model.trend)
-        statistic = GramSum(W, model.trend, working, likelihood.tasks)
+        both = GramSum(W, model.trend, working, likelihood.tasks)
         rounded, exact = (
-            precision.solve(part.sum(statistic), lam, likelihood, JitterCount()).log_evidence
+            precision.solve(part.sum(both), lam, likelihood, JitterCount()).log_evidence
             for part in (engine, engine.exact())
         )
         return abs(rounded - exact)
@@ -69,7 +74,6 @@ def restated(engine: Engine, model: Model, chain: Chain, streams: Streams, sweep
     likelihood = model.likelihood
     if not likelihood.fixed_weights:
         return chain  # the next sweep draws row weights, and sums everything anew
-    working = likelihood.working(chain.beta, streams, sweep)
-    gram: Gram = engine.sum(GramSum(chain.state.W, model.trend, working, likelihood.tasks))
+    gram = statistic(engine, model, chain.state, chain.beta, streams, sweep)
     solved = precision.solve(gram, chain.solved.lam, likelihood, JitterCount())
     return replace(chain, gram=gram, solved=solved)

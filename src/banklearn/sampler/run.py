@@ -17,7 +17,8 @@ from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
-from banklearn.sampler.footing import Footing, Kernel, arithmetic_of
+from banklearn.sampler.footing import Footing, Kernel
+from banklearn.sampler.rounding import arithmetic_of
 from banklearn.sampler.sweep import Info, Model, Tuning, adapt, freeze
 
 D = TypeVar("D")
