@@ -3,8 +3,8 @@
     python benchmarks/gpu.py [--rows 515345] [--inputs 90] [--large] [--options] [--out STEM.json]
 
 --large adds 5 000 000 x 20; --options times the extended statistic in every way in which it can be
-computed (kernel of the cosines, target and trend apart, row blocks of the symmetric product, rows
-per block), in turn, and says how far each result is from the plain one.
+computed (kernel of the cosines, target with the features or apart, row blocks of the symmetric
+product, rows per block), in turn, and says how far each result is from the plain one.
 
 Times are medians after warm-up, with the device synchronised around each region.
 """
@@ -60,11 +60,38 @@ def median_ms(action: Callable[[], Any], repeats: int = 5) -> float:
     return 1e3 * float(np.median(times))
 
 
-def matrix_rate() -> float:
-    """TFLOP/s of a large float64 product of random matrices."""
-    n = 8192 if DEVICE.type == "cuda" else 512
-    A, B = (torch.randn(n, n, dtype=torch.float64, device=DEVICE) for _ in range(2))
-    return 2 * n**3 / median_ms(lambda: A @ B) / 1e9
+class MatrixRate:
+    """TFLOP/s of a large float64 product of random matrices.
+
+    A warm card is slower than a cold one: what is compared with its rate is measured in turn.
+    """
+
+    def __init__(self) -> None:
+        self.n = 8192 if DEVICE.type == "cuda" else 512
+        A, B = (torch.randn(self.n, self.n, dtype=torch.float64, device=DEVICE) for _ in range(2))
+        self.product = lambda: A @ B
+
+    def __call__(self, repeats: int = 5) -> float:
+        return 2 * self.n**3 / median_ms(self.product, repeats) / 1e9
+
+
+def rounds_beside(
+    rate: MatrixRate, actions: dict[str, Callable[[], Any]], repeats: int
+) -> tuple[list[float], dict[str, list[float]]]:
+    """The card's rate, and milliseconds of every action, in as many rounds."""
+    rates: list[float] = []
+    times: dict[str, list[float]] = {name: [] for name in actions}
+    for _ in range(repeats):
+        rates.append(rate(1))
+        for name, action in actions.items():
+            times[name].append(median_ms(action, 1))
+    return rates, times
+
+
+def share_of_rate(N: int, M: int, milliseconds: list[float], rates: list[float]) -> float:
+    """Of the extended statistic, round by round: 8 N M^2 for Phi*'Phi, 4 N M^2 for Phi*'Phi*."""
+    shares = 12 * N * M**2 / np.array(milliseconds) / 1e9 / np.array(rates)
+    return float(np.median(shares))
 
 
 def make_data(N: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +108,7 @@ def chain_for(engine: Any, d: int, M: int, likelihood: Any) -> tuple[Any, Any]:
     return sweep.init(engine, model, state, STREAMS), model
 
 
-def times_at(N: int, d: int, M: int, rate: float) -> dict[str, Any]:
+def times_at(N: int, d: int, M: int, rate: MatrixRate) -> dict[str, Any]:
     X, y = make_data(N, d)
     engine = DeviceEngine(X, y, xp=xp, device=DEVICE)
     likelihood = Gaussian(1.0, 1e-6)
@@ -107,7 +134,8 @@ def times_at(N: int, d: int, M: int, rate: float) -> dict[str, Any]:
             engine.ops.features(block.X, state.W, "constant", 0.05, "Phi")
             engine.ops.features(block.X, W_star, "none", 0.05, "Phi*")
 
-    gram_ms = median_ms(lambda: engine.sum(statistic))
+    rates, times = rounds_beside(rate, {"gram": lambda: engine.sum(statistic)}, 15)
+    gram_ms = float(np.median(times["gram"]))
     out = {
         "N": N, "d": d, "M": M,
         "extended Gram ms": gram_ms,
@@ -125,9 +153,9 @@ def times_at(N: int, d: int, M: int, rate: float) -> dict[str, Any]:
     out["accept step ms, in memory from this size"] = accept_sizes(
         lambda: accept_in_turn(ext, state.lam, h, log_u, *form)
     )
-    # 8 N M^2 for Phi*'Phi and, as a symmetric product, 4 N M^2 for Phi*'Phi*.
     out["extended Gram TFLOP/s"] = 12 * N * M**2 / gram_ms / 1e9
-    out[SHARE] = out["extended Gram TFLOP/s"] / rate
+    out["float64 TFLOP/s in turn with it"] = float(np.median(rates))
+    out[SHARE] = share_of_rate(N, M, times["gram"], rates)
     return out
 
 
@@ -142,45 +170,30 @@ def accept_sizes(accept: Callable[[], Any]) -> dict[int, float]:
 
 
 #: Ways to compute, as attributes of the operations; "rows" is the engine's.
-PLAIN = {
-    "cos_sin": "plain", "thin": False, "square_parts": 4, "rows": DEVICE_ROWS, "lanes": 1,
+PLAIN: dict[str, Any] = {
+    "cos_sin": (), "joined": False, "square_parts": 4, "rows": DEVICE_ROWS, "lanes": 1,
 }  # fmt: skip
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "triton": {"cos_sin": "triton"},
-    "nvrtc": {"cos_sin": "nvrtc"},
-    "thin": {"thin": True},
-    "square in 3": {"square_parts": 3},
+    "triton": {"cos_sin": ("triton",)},
+    "nvrtc": {"cos_sin": ("nvrtc",)},
+    "joined": {"joined": True},
     "square in 6": {"square_parts": 6},
     "cuBLAS syrk": {"square_parts": 0},
-    "rows x 2": {"rows": 2 * DEVICE_ROWS},
-    "rows x 4": {"rows": 4 * DEVICE_ROWS},
-    "triton, thin": {"cos_sin": "triton", "thin": True},
-    "nvrtc, thin": {"cos_sin": "nvrtc", "thin": True},
-    "triton, thin, square in 6": {"cos_sin": "triton", "thin": True, "square_parts": 6},
-    "triton, thin, cuBLAS syrk": {"cos_sin": "triton", "thin": True, "square_parts": 0},
-    "triton, thin, rows x 2": {"cos_sin": "triton", "thin": True, "rows": 2 * DEVICE_ROWS},
-    "nvrtc, thin, cuBLAS syrk, rows x 2": {
-        "cos_sin": "nvrtc", "thin": True, "square_parts": 0, "rows": 2 * DEVICE_ROWS,
-    },
-    "triton, thin, 2 lanes": {"cos_sin": "triton", "thin": True, "lanes": 2},
-    "triton, thin, 3 lanes": {"cos_sin": "triton", "thin": True, "lanes": 3},
-    "triton, thin, square in 6, 2 lanes": {
-        "cos_sin": "triton", "thin": True, "square_parts": 6, "lanes": 2,
-    },
-    "triton, thin, square in 6, 3 lanes": {
-        "cos_sin": "triton", "thin": True, "square_parts": 6, "lanes": 3,
-    },
-    "triton, thin, square in 6, 4 lanes, rows / 2": {
-        "cos_sin": "triton", "thin": True, "square_parts": 6, "lanes": 4, "rows": DEVICE_ROWS // 2,
-    },
-    "triton, thin, cuBLAS syrk, 2 lanes": {
-        "cos_sin": "triton", "thin": True, "square_parts": 0, "lanes": 2,
-    },
+    "triton, joined": {"cos_sin": ("triton",), "joined": True},
 }  # fmt: skip
+for _lanes in (1, 2):
+    for _parts in (3, 4, 6):
+        OPTIONS[f"nvrtc, joined, square in {_parts}, {_lanes} lanes"] = {
+            "cos_sin": ("nvrtc",), "joined": True, "square_parts": _parts, "lanes": _lanes,
+        }  # fmt: skip
+for _times in (0.5, 2):
+    OPTIONS[f"nvrtc, joined, 2 lanes, rows x {_times}"] = {
+        "cos_sin": ("nvrtc",), "joined": True, "lanes": 2, "rows": int(_times * DEVICE_ROWS),
+    }  # fmt: skip
 
 
-def options_at(N: int, d: int, M: int, rate: float, repeats: int = 7) -> list[dict[str, Any]]:
+def options_at(N: int, d: int, M: int, rate: MatrixRate, repeats: int = 11) -> list[dict[str, Any]]:
     """The extended statistic in every way, in turn."""
     X, y = make_data(N, d)
     engine = DeviceEngine(X, y, xp=xp, device=DEVICE)
@@ -192,10 +205,10 @@ def options_at(N: int, d: int, M: int, rate: float, repeats: int = 7) -> list[di
     statistic = ProposalSum(chain.gram, W, W_star, "constant", working)
 
     def choose(changes: dict[str, Any]) -> None:
-        way = PLAIN | changes
-        engine.block_rows, engine.n_lanes = way["rows"], way["lanes"]
-        for name in ("cos_sin", "thin", "square_parts"):
-            setattr(engine.ops, name, way[name])
+        how = PLAIN | changes
+        engine.block_rows, engine.n_lanes = how["rows"], how["lanes"]
+        for name in ("cos_sin", "joined", "square_parts"):
+            setattr(engine.ops, name, how[name])
 
     def features() -> None:
         for block in engine.blocks():
@@ -205,36 +218,42 @@ def options_at(N: int, d: int, M: int, rate: float, repeats: int = 7) -> list[di
     choose({})
     plain = engine.sum(statistic).in_memory()
     found: list[dict[str, Any]] = []
-    times: dict[str, list[float]] = {}
+    ways: dict[str, Callable[[], Any]] = {}
+
+    def way(changes: dict[str, Any]) -> Callable[[], Any]:
+        def chosen_sum() -> Any:
+            choose(changes)
+            return engine.sum(statistic)
+
+        return chosen_sum
+
     for name, changes in OPTIONS.items():
         choose(changes)
         record: dict[str, Any] = {"option": name}
-        kernel = changes.get("cos_sin", "plain")
-        if kernel != "plain" and cos_sin_kernel(kernel, engine.X.device) is None:
-            record["absent"] = f"{kernel} does not work here"
+        kernels = changes.get("cos_sin", ())
+        absent = [name for name in kernels if cos_sin_kernel(name, engine.X.device) is None]
+        if absent:
+            record["absent"] = f"{absent[0]} does not work here"
         elif changes.get("square_parts") == 0 and _dsyrk() is None:
             record["absent"] = "no cuBLAS library was found"
         else:
             G = engine.sum(statistic).in_memory()
             record["difference"] = float(np.abs(G - plain).max() / np.abs(plain).max())
             record["features ms"] = median_ms(features, 3)
-            times[name] = []
+            ways[name] = way(changes)
         found.append(record)
-    for _ in range(repeats):
-        for name, seconds in times.items():
-            choose(OPTIONS[name])
-            seconds.append(median_ms(lambda: engine.sum(statistic), 1))
+    rates, times = rounds_beside(rate, ways, repeats)
     for record in found:
         if record["option"] in times:
-            taken = float(np.median(times[record["option"]]))
-            record["extended Gram ms"] = taken
-            record[SHARE] = 12 * N * M**2 / taken / 1e9 / rate
+            taken = times[record["option"]]
+            record["extended Gram ms"] = float(np.median(taken))
+            record[SHARE] = share_of_rate(N, M, taken, rates)
     for r in sorted(found, key=lambda r: r.get("extended Gram ms", np.inf)):
         told = r.get("absent") or (
             f"{r['extended Gram ms']:7.2f} ms {r[SHARE]:6.1%}  features "
             f"{r['features ms']:5.2f} ms  difference {r['difference']:.1e}"
         )
-        print(f"{r['option']:36s} {told}", flush=True)
+        print(f"{r['option']:52s} {told}", flush=True)
     return found
 
 
@@ -276,13 +295,13 @@ def main() -> None:
     arguments = parser.parse_args()
     limits = limited_to(min(4, available_cores()))  # as a fit on a device does
     limits.__enter__()
-    rate = matrix_rate()
+    rate = MatrixRate()
     sizes = [(min(32_000, arguments.rows), 16), (arguments.rows, arguments.inputs)]
     if arguments.large:
         sizes.append((5_000_000, 20))
     report: dict[str, Any] = {
         "card": torch.cuda.get_device_name() if DEVICE.type == "cuda" else "none (CPU)",
-        "float64 TFLOP/s": rate,
+        "float64 TFLOP/s": rate(),
         "agreement with the CPU": agreement(min(20_000, arguments.rows)),
         "runs": [],
     }

@@ -231,9 +231,9 @@ class ProposalSum:
         return {**self.__dict__, "known": None}
 
     def zero(self, ops: Ops) -> list[Any]:
-        """Accumulators Phi*'A Phi (transposed cross product), Phi*'A Phi*, Phi*'A t."""
+        """Accumulators Phi*'A [t | Phi], Phi*'A Phi*."""
         P, S = self.P, self.P_star
-        return [ops.zeros(S, P), ops.zeros(1, S, S), ops.zeros(S)]
+        return [ops.zeros(S, 1 + P), ops.zeros(1, S, S)]
 
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block to the accumulators."""
@@ -242,21 +242,22 @@ class ProposalSum:
         star, _ = ops.features(block.X, self.W_star, "none", scale, "Phi*")
         (work,) = self.working(block, _latent(ops, Phi, unit))
         at_once = getattr(ops, "add_proposals", None)
-        if work.A is None and at_once and at_once(total, star, Phi, self.h, work.At, unit):
+        if work.A is None and at_once and at_once(total, star, Phi, work.At, unit):
             return
-        cross, square, r = total
-        r += unit * ops.times(star, ops.array(work.At[:, None]))[:, 0]
+        cross, square = total
+        cross[:, 0] += unit * ops.times(star, ops.array(work.At[:, None]))[:, 0]
         if work.A is not None:
             # One weighing is enough for the cross product, but the square needs half on each side.
             star = ops.weigh(star, work.A)
             Phi *= ops.array(np.sqrt(work.A)[None])
-        ops.add_cross(cross, star, Phi, unit**2)
+        ops.add_cross(cross[:, 1:], star, Phi, unit**2)
         ops.add_square(square, 0, star, unit**2)
 
     def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic of the columns [current | proposed]."""
-        G = ops.extend(self.known.G[0, ...], total[0], total[1][0, ...])[None, ...]
-        r = np.concatenate([self.known.r, ops.host(total[2])[None]], axis=1)
+        cross, square = total
+        G = ops.extend(self.known.G[0, ...], cross[:, 1:], square[0, ...])[None, ...]
+        r = np.concatenate([self.known.r, ops.host(cross[:, 0])[None]], axis=1)
         return Gram(G, r, self.known.tt, self.known.n, ops)
 
 

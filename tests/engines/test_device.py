@@ -148,8 +148,8 @@ def test_every_way_to_sum_on_a_device_gives_the_same(trend, parts):
     wanted = memory.sum(GramSum(state.W, trend, working, 1))
     wanted = memory.sum(ProposalSum(wanted, state.W, state.W + 0.3, trend, working))
     device.ops.square_parts = parts
-    for thin in (False, True):
-        device.ops.thin = thin
+    for joined in (False, True):
+        device.ops.joined = joined
         known = device.sum(GramSum(state.W, trend, working, 1))
         same(wanted, device.sum(ProposalSum(known, state.W, state.W + 0.3, trend, working)), 1e-11)
 

@@ -39,12 +39,12 @@ class TorchOps(ArrayOps):
         #: Arrays that never change, such as the target; their owner keeps them alive.
         self.constants: list[Array] = []
         self._known: dict[Any, Any] = {}
-        #: How it computes, for measurements: kernel of cosines and sines ("triton", "nvrtc" or
-        #: "plain"), row blocks of a symmetric product (0: cuBLAS's own), and whether target and
-        #: trend are multiplied apart from the waves.
-        self.cos_sin = "triton"
+        #: How it computes, for measurements: kernels of cosines and sines, the first that works
+        #: (none: PyTorch's own), row blocks of a symmetric product (0: cuBLAS's own), and whether
+        #: the target is multiplied together with the features.
+        self.cos_sin: tuple[str, ...] = ("nvrtc", "triton")
         self.square_parts = 4
-        self.thin = True
+        self.joined = True
 
     def lanes(self, count: int) -> list[TorchOps]:
         """This one alone, or copies with work space and a CUDA stream of their own."""
@@ -57,7 +57,8 @@ class TorchOps(ArrayOps):
                 lane.stream = self.torch.cuda.Stream(self.device)
             self._lanes.append(lane)
         for lane in self._lanes:
-            lane.cos_sin, lane.square_parts, lane.thin = self.cos_sin, self.square_parts, self.thin
+            lane.cos_sin, lane.square_parts = self.cos_sin, self.square_parts
+            lane.joined = self.joined
         return self._lanes[:count]
 
     def at_work(self) -> AbstractContextManager[Any]:
@@ -78,6 +79,12 @@ class TorchOps(ArrayOps):
         for lane in lanes:
             if lane.stream is not None:
                 self.torch.cuda.current_stream(self.device).wait_stream(lane.stream)
+
+    def zeros(self, *shape: int) -> Any:
+        """An accumulator, always in float64; rows begin aligned."""
+        *rows, columns = shape
+        step = -(-columns // ALIGNED) * ALIGNED
+        return super().zeros(*rows, step)[..., :columns]
 
     def _space(self, name: str, rows: int, columns: int) -> Any:
         """Work space that the next call with the same name overwrites; rows begin aligned."""
@@ -128,11 +135,12 @@ class TorchOps(ArrayOps):
 
     def _kernel(self, U: Any) -> CosSin | None:
         """One kernel for cosines and sines, where it pays and works."""
-        if self.cos_sin == "plain" or U.device.type != "cuda" or U.numel() < FUSE_FROM:
+        if U.device.type != "cuda" or U.numel() < FUSE_FROM:
             return None
         if U.dtype != self.torch.float64:
             return None
-        return cos_sin_kernel(self.cos_sin, U.device)
+        kernels = (cos_sin_kernel(name, U.device) for name in self.cos_sin)
+        return next((kernel for kernel in kernels if kernel is not None), None)
 
     def weigh(self, A: Any, weight: Array) -> Any:
         """Columns times the square roots of weights, in work space."""
@@ -153,23 +161,17 @@ class TorchOps(ArrayOps):
         """C += factor A B'."""
         self._accumulate(C, A, B, factor)
 
-    def add_proposals(
-        self, total: list[Any], star: Any, Phi: Any, h: int, At: Array, unit: float
-    ) -> bool:
-        """Add a block of unweighted rows: (Phi*'Phi, Phi*'Phi*, Phi*'t); False if it does not.
+    def add_proposals(self, total: list[Any], star: Any, Phi: Any, At: Array, unit: float) -> bool:
+        """Add a block of unweighted rows to (Phi*'[t | Phi], Phi*'Phi*); False if it does not.
 
-        Target and trend are a few rows next to each other, multiplied together: among the waves
-        they would cost a row of tiles each, alone a pass over memory each.
+        The row before Phi holds the target: one product for both costs no more than one for Phi.
         """
-        few = self._space("Phi", 1 + h, Phi.shape[1])
-        if not self.thin or Phi.data_ptr() != few.data_ptr() + few.element_size() * few.stride(0):
+        both = self._space("Phi", 1 + len(Phi), Phi.shape[1])
+        if not self.joined or Phi.data_ptr() != both[1:].data_ptr():
             return False
-        cross, square, r = total
-        few[0] = self.array(At)
-        thin = (star @ few.T).to(cross.dtype)
-        r += unit * thin[:, 0]
-        cross[:, :h] += unit**2 * thin[:, 1:]
-        self._accumulate(cross[:, h:], star, Phi[h:], unit**2)
+        cross, square = total
+        self.torch.div(self.array(At), unit, out=both[0])  # as Phi is
+        self._accumulate(cross, star, both, unit**2)
         self.add_square(square, 0, star, unit**2)
         return True
 
