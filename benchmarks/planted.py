@@ -203,6 +203,20 @@ MUTANTS = (
         ACCEPT,
     ),
     Mutant(
+        "decisions that do not see earlier ones (first halves)",
+        "sampler/halving.py",
+        "used = self.places[: 4 * half].reshape(-1, 2)[decided].ravel()",
+        "used = self.places[: 4 * half].reshape(-1, 4)[:, :2].ravel()",
+        ACCEPT,
+    ),
+    Mutant(
+        "kept columns without the precision of their weights",
+        "numerics/_accept.py",
+        "        C[i, i] += lam\n",
+        "",
+        ACCEPT,
+    ),
+    Mutant(
         "decisions that do not see earlier ones (small)",
         "numerics/_accept.py",
         "pair = chosen[i] if side == 1 else 2 * (first + i)",

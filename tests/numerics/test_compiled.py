@@ -65,12 +65,16 @@ def eliminate(broken=False):
 
 #: A pair that is proposed, and a current one; of a later place the first.
 SOME, AWAY = np.array([1, 2]), np.array([3, 0])
-ORDER = np.array([1, 0])
+DROP, KEEP = np.array([0, 1, 7]), np.array([4, 5, 2, 3])
+
+
+def gathered():
+    return np.zeros((3, 3)), np.zeros((3, 5)), np.zeros((5, 5))
 
 
 CASES = {
-    "interleave": [
-        (spd(10, 1)[0], RNG.standard_normal(10), 2, 0.5, ORDER, np.zeros((11, 11)), part, 2)
+    "gather": [
+        (spd(10, 1)[0], RNG.standard_normal(10), 0.5, DROP, KEEP, *gathered(), part, 2)
         for part in (0, 1)
     ],
     "gather_second": [

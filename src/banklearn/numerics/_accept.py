@@ -20,48 +20,33 @@ _TILE = 16
 
 
 @njit(cache=True, nogil=True)
-def interleave(G, r, h, lam, order, out, part, parts):  # type: ignore[no-untyped-def]
-    """Lay out G + lam I over [h trend | 2m current | 2m proposed] columns, and its vector r.
+def gather(G, r, lam, drop, keep, D, B, C, part, parts):  # type: ignore[no-untyped-def]
+    """For eliminating columns `drop` of G + lam I from columns `keep`: D, B = rows of D, C kept.
 
-    Place j takes the current columns of frequency order[j] and the proposed ones of j. The trend
-    stays in front; only the lower triangle of G is read.
+    Kept columns come in pairs; r is the target, which follows them. Both triangles of G are read.
     """
-    m = (G.shape[0] - h) // 4
-    star = h + 2 * m
-    last = h + 4 * m
+    n, last = drop.shape[0], keep.shape[0]
+    for i in range(part, n, parts):
+        row = G[drop[i]]
+        for j in range(i + 1):
+            D[i, j] = row[drop[j]]
+        D[i, i] += lam
+        for j in range(0, last, 2):
+            pair = row[keep[j] : keep[j] + 2]
+            B[i, j] = pair[0]
+            B[i, j + 1] = pair[1]
+        B[i, last] = r[drop[i]]
+    for i in range(part, last, parts):
+        row = G[keep[i]]
+        for j in range(0, i + 1, 2):
+            pair = row[keep[j] : keep[j] + 2]
+            C[i, j] = pair[0]
+            C[i, j + 1] = pair[1]
+        C[i, i] += lam
     if part == 0:
-        for i in range(h):
-            for j in range(i + 1):
-                out[i, j] = G[i, j]
-            out[i, i] += lam
-            out[last, i] = r[i]
-        for j in range(m):
-            for a in range(2):
-                out[last, h + 4 * j + a] = r[h + 2 * order[j] + a]
-                out[last, h + 4 * j + 2 + a] = r[star + 2 * j + a]
-        out[last, last] = 0.0
-    for j0 in range(part * _TILE, m, parts * _TILE):
-        end = min(j0 + _TILE, m)
-        for j in range(j0, end):
-            for a in range(2):
-                for k in range(h):
-                    out[h + 4 * j + a, k] = G[h + 2 * order[j] + a, k]
-                    out[h + 4 * j + 2 + a, k] = G[star + 2 * j + a, k]
-        for k0 in range(0, j0 + 1, _TILE):
-            for j in range(j0, end):
-                for a in range(2):
-                    now, new = h + 2 * order[j] + a, star + 2 * j + a
-                    row, star_row = out[h + 4 * j + a], out[h + 4 * j + 2 + a]
-                    for k in range(k0, min(k0 + _TILE, j + 1)):
-                        for b in range(2):
-                            left, right = h + 2 * order[k] + b, star + 2 * k + b
-                            c = h + 4 * k + b
-                            row[c] = G[now, left] if left <= now else G[left, now]
-                            row[c + 2] = G[right, now]  # the lower triangle has it transposed
-                            star_row[c] = G[new, left]
-                            star_row[c + 2] = G[new, right]
-        for i in range(h + 4 * j0, h + 4 * end):
-            out[i, i] += lam
+        for j in range(last):
+            C[last, j] = r[keep[j]]
+        C[last, last] = 0.0
 
 
 @njit(cache=True, nogil=True)

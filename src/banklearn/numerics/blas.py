@@ -47,9 +47,7 @@ _dtrsm = _routine(cython_blas, "dtrsm", 11)
 _dpotrf = _routine(cython_lapack, "dpotrf", 5)
 _dpotri = _routine(cython_lapack, "dpotri", 5)
 
-_N, _T, _U, _L, _R = (
-    ctypes.byref(ctypes.c_char(letter)) for letter in (b"N", b"T", b"U", b"L", b"R")
-)
+_N, _T, _U, _R = (ctypes.byref(ctypes.c_char(letter)) for letter in (b"N", b"T", b"U", b"R"))
 
 
 # BLAS only reads these, so that the same few sizes can be shared by all calls.
@@ -228,12 +226,3 @@ def solve_lower_in_place(L: Array, B: Array) -> None:
         _triangular(L[start:stop, start:stop], B[start:stop], False)
         if stop < len(L):
             _product(B[stop:], L[stop:, start:stop], B[start:stop], False, -1.0, 1.0)
-
-
-def solve_right_in_place(L: Array, X: Array) -> None:
-    """X = X L^-T for lower triangular L (n, n) and X (k, n)."""
-    k, n = X.shape
-    if n and k:
-        lower, ldl = _place(L)
-        x, ldx = _place(X)
-        _dtrsm(_L, _U, _T, _N, _int(n), _int(k), _number(1.0), lower, ldl, x, ldx)

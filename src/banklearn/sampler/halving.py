@@ -15,19 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.numerics.blas import (
-    add_square,
-    cholesky_in_place,
-    solve_lower_in_place,
-    solve_right_in_place,
-    subtract_inner,
-)
+from banklearn.numerics.blas import cholesky_in_place, solve_lower_in_place, subtract_inner
 from banklearn.numerics.scratch import scratch
 from banklearn.numerics.threads import in_parts
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Pairs = NDArray[np.int64]
+Columns = NDArray[np.int64]
 
 #: Up to this many frequencies the compiled version decides.
 SMALL = 24
@@ -74,6 +69,89 @@ class Walk:
         return self.chosen[first:stop] - 2 * first
 
 
+@dataclass(frozen=True)
+class Whole:
+    """G + lam I (T, Q, Q) and r (T, Q), from which the first two halves are taken.
+
+    places are the columns of the frequencies, place by place: two current ones, two proposed ones.
+    The trend, the first h columns, is eliminated together with what each half eliminates.
+    """
+
+    G: Array
+    r: Array
+    lam: float
+    h: int
+    places: Columns
+
+    def without_trend(self) -> tuple[Part, Array, Array]:
+        """All frequencies, for a few that need no halves."""
+        return self._without(self.places[:0], self.places, "trend")
+
+    def without_second(self, half: int, m: int) -> Part:
+        """The first half's frequencies, the second half's current columns eliminated."""
+        now = self.places[4 * half :].reshape(-1, 4)[:, :2].ravel()
+        return self._without(now, self.places[: 4 * half], f"{m}")[0]
+
+    def without_first(
+        self, half: int, m: int, decided: Pairs, last: bool
+    ) -> tuple[Part, Array, Array]:
+        """The second half's frequencies, the first half's columns in use eliminated."""
+        used = self.places[: 4 * half].reshape(-1, 2)[decided].ravel()
+        return self._without(used, self.places[4 * half :], f"second {m}")
+
+    def _without(self, drop: Columns, keep: Columns, name: str) -> tuple[Part, Array, Array]:
+        from banklearn.numerics import _accept
+
+        drop = np.concatenate([np.arange(self.h), drop])
+        n, kept = len(drop), len(keep) + 1
+        S = _space(name, len(self.G), kept, kept)
+        Ds, Bs = _space("whole D", len(self.G), n, n), _space("whole B", len(self.G), n, kept)
+        large = len(self.places) >= 4 * LARGE
+        for G, r, D, B, C in zip(self.G, self.r, Ds, Bs, S, strict=True):
+            in_parts(_accept.gather, G, r, self.lam, drop, keep, D, B, C, side_by_side=large)
+            _eliminate(D, B, C, kept)
+        return Part(S, 0), Ds, Bs
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lower triangles of what is left of some frequencies and the target, after elimination.
+
+    S (T, rows, columns) begins at row and column o. Halves may overwrite it.
+    """
+
+    S: Array
+    o: int
+
+    def without_second(self, half: int, m: int) -> Part:
+        """The first half's frequencies, the second half's current columns eliminated."""
+        from banklearn.numerics import _accept
+
+        n, kept = 2 * (m - half), 4 * half + 1
+        first = _space(f"{m}", len(self.S), kept, kept)
+        (D,), (B,) = _space("D", 1, n, n), _space("B", 1, n, kept)
+        for S, C in zip(self.S, first, strict=True):
+            in_parts(_accept.gather_second, S, self.o, half, m, D, B, C, side_by_side=m >= LARGE)
+            _eliminate(D, B, C, kept)
+        return Part(first, 0)
+
+    def without_first(
+        self, half: int, m: int, decided: Pairs, last: bool
+    ) -> tuple[Part, Array, Array]:
+        """The second half's frequencies, the first half's columns in use eliminated."""
+        from banklearn.numerics import _accept
+
+        n, kept, o = 2 * half, 4 * (m - half) + 1, self.o + 4 * half
+        name = f" {m}" if last else ""  # the last ones are used again for the factor
+        Ds, Bs = _space("D" + name, len(self.S), n, n), _space("B" + name, len(self.S), n, kept)
+        large = m >= LARGE
+        for S, D, B in zip(self.S, Ds, Bs, strict=True):
+            in_parts(_accept.gather_first, S, self.o, half, m, decided, D, B, side_by_side=large)
+            # What is left of the first half has been gathered, so the second needs no copy.
+            _eliminate(D, B, S[o:, o:], kept)
+        return Part(self.S, o), Ds, Bs
+
+
 def decide(
     G: Array,
     r: Array,
@@ -85,101 +163,102 @@ def decide(
     u: Array | None = None,
     order: Pairs | None = None,
 ) -> Walk:
-    """Decisions on G + lam I, lower triangles (T, Q, Q) over [h trend | current | proposed].
+    """Decisions on G + lam I, symmetric (T, Q, Q) over [h trend | current | proposed].
 
     With u a proposal is offered to all places that are decided together, without to its own.
     With an order current frequency order[j] is in place j, and no factor comes out.
     """
-    from banklearn.numerics import _accept
-
-    M, tasks = len(log_u), len(G)
-    n, P = h + 4 * M + 1, h + 2 * M
+    M, tasks, P = len(log_u), len(G), h + 2 * len(log_u)
     factored = order is None
     L, v = np.empty((tasks, P, P) if factored else 0), np.empty((tasks, P))
     walk = Walk(2 * np.arange(M), np.zeros(2), L, v, factored)
     chances = Chances(log_u, u)
-    order = np.arange(M) if order is None else order
-    S = _space("whole", tasks, n, n)
-    for G_t, r_t, S_t in zip(G, r, S, strict=True):
-        in_parts(_accept.interleave, G_t, r_t, h, lam, order, S_t, side_by_side=M >= LARGE)
-        try:
-            L = cholesky_in_place(S_t[:h, :h])
-        except np.linalg.LinAlgError:
-            walk.gain[1] = 1.0
-            return walk
-        solve_right_in_place(L, S_t[h:, :h])
-        add_square(S_t[h:, h:n], S_t[h:, :h], -1.0)
-    _halve(S, h, rest, a_n, chances, walk, slice(0, M), factored)
-    if not factored:
+    now = h + 2 * (np.arange(M) if order is None else order)
+    new = P + 2 * np.arange(M)
+    whole = Whole(G, r, lam, h, np.stack([now, now + 1, new, new + 1], axis=1).ravel())
+    everything = slice(0, M)
+    if M > SMALL:
+        _halve(whole, rest, a_n, chances, walk, everything, factored)
         return walk
-    for S_t, L_t, v_t in zip(S, walk.L, walk.v, strict=True):
-        X = np.ascontiguousarray(S_t[h:, :h].T)
-        D = np.ascontiguousarray(S_t[:h, :h])
-        _accept.fill_factor(D, X, walk.chosen, 0, L_t, v_t, 0, 1)
+    try:
+        part, Ds, Bs = whole.without_trend()
+    except np.linalg.LinAlgError:
+        walk.gain[1] = 1.0
+        return walk
+    _decide_small(part, rest, a_n, chances, walk, everything, factored)
+    if factored:
+        _fill(Ds, Bs, walk, everything)
     return walk
 
 
 def _halve(
-    S: Array, o: int, rest: float, a_n: float, chances: Chances, walk: Walk, part: slice, last: bool
+    piece: Whole | Part,
+    rest: float,
+    a_n: float,
+    chances: Chances,
+    walk: Walk,
+    part: slice,
+    last: bool,
 ) -> None:
-    """Decide the frequencies `part`; S begins at row and column o and may be overwritten.
+    """Decide the frequencies `part`, which are those of the piece.
 
     last: all before them are eliminated as decided, none follows.
     """
-    from banklearn.numerics import _accept
-
     m = part.stop - part.start
-    if m <= SMALL:
-        walk.chosen[part] = 2 * part.start + _decide_small(S, o, rest, a_n, chances, walk, part)
-        if last:
-            _finish(S, o, walk, part)
+    if m <= SMALL and isinstance(piece, Part):
+        _decide_small(piece, rest, a_n, chances, walk, part, last)
         return
-    half, others, large = m // 2, m - m // 2, m >= LARGE
+    half = m // 2
     middle = part.start + half
-
-    kept = 4 * half + 1
-    first = _space(f"{m}", len(S), kept, kept)
-    (D,), (B,) = _space("D", 1, 2 * others, 2 * others), _space("B", 1, 2 * others, kept)
     try:
-        for S_t, C in zip(S, first, strict=True):
-            in_parts(_accept.gather_second, S_t, o, half, m, D, B, C, side_by_side=large)
-            _eliminate(D, B, C, kept)
-        _halve(first, 0, rest, a_n, chances, walk, slice(part.start, middle), False)
+        first = piece.without_second(half, m)
+        _halve(first, rest, a_n, chances, walk, slice(part.start, middle), False)
     except np.linalg.LinAlgError:
         walk.gain[1] = 1.0
 
-    decided = walk.pairs(part.start, middle)
-    kept, o_second = 4 * others + 1, o + 4 * half
-    name = f" {m}" if last else ""  # the last ones are used again below
-    Ds = _space("D" + name, len(S), 2 * half, 2 * half)
-    Bs = _space("B" + name, len(S), 2 * half, kept)
+    following = slice(middle, part.stop)
     try:
-        for S_t, D, B in zip(S, Ds, Bs, strict=True):
-            in_parts(_accept.gather_first, S_t, o, half, m, decided, D, B, side_by_side=large)
-            # What is left of the first half has been gathered, so the second needs no copy.
-            _eliminate(D, B, S_t[o_second:, o_second:], kept)
-        _halve(S, o_second, rest, a_n, chances, walk, slice(middle, part.stop), last)
+        second, Ds, Bs = piece.without_first(half, m, walk.pairs(part.start, middle), last)
+        _halve(second, rest, a_n, chances, walk, following, last)
     except np.linalg.LinAlgError:
         walk.gain[1] = 1.0
         return
     if last:
-        place, following = walk.v.shape[1] - 2 * m, walk.pairs(middle, part.stop)
-        for D, B, L, v in zip(Ds, Bs, walk.L, walk.v, strict=True):
-            in_parts(_accept.fill_factor, D, B, following, place, L, v, side_by_side=large)
+        _fill(Ds, Bs, walk, following)
+
+
+def _fill(Ds: Array, Bs: Array, walk: Walk, following: slice) -> None:
+    """The columns of the factor that what was eliminated before the following ones gives."""
+    from banklearn.numerics import _accept
+
+    chosen = walk.pairs(following.start, following.stop)
+    place = walk.v.shape[1] - 2 * len(chosen) - Ds.shape[1]
+    large = len(chosen) + Ds.shape[1] // 2 >= LARGE
+    for D, B, L, v in zip(Ds, Bs, walk.L, walk.v, strict=True):
+        in_parts(_accept.fill_factor, D, B, chosen, place, L, v, side_by_side=large)
 
 
 def _decide_small(
-    S: Array, o: int, rest: float, a_n: float, chances: Chances, walk: Walk, part: slice
-) -> Pairs:
-    """The pairs in use after a few frequencies were decided, counted from the first's."""
+    piece: Part,
+    rest: float,
+    a_n: float,
+    chances: Chances,
+    walk: Walk,
+    part: slice,
+    last: bool,
+) -> None:
+    """Decide a few frequencies, and factor them as they were decided if they are the last."""
     from banklearn.numerics import _accept, _exchange
 
+    S, o = piece.S, piece.o
     chosen, log_u = np.zeros(part.stop - part.start, np.int64), chances.log_u[part]
     if chances.u is None:
         _accept.accept_small(S, o, rest, a_n, log_u, chosen, walk.gain)
     else:
         _exchange.exchange_small(S, o, rest, a_n, log_u, chances.u[part], chosen, walk.gain)
-    return chosen
+    walk.chosen[part] = 2 * part.start + chosen
+    if last:
+        _finish(S, o, walk, chosen)
 
 
 def _eliminate(D: Array, B: Array, C: Array, kept: int) -> None:
@@ -189,11 +268,10 @@ def _eliminate(D: Array, B: Array, C: Array, kept: int) -> None:
     subtract_inner(C[:kept, :kept], B[:, :kept])
 
 
-def _finish(S: Array, o: int, walk: Walk, part: slice) -> None:
+def _finish(S: Array, o: int, walk: Walk, chosen: Pairs) -> None:
     """Factor the last frequencies as they were decided."""
     from banklearn.numerics import _accept
 
-    chosen = walk.pairs(part.start, part.stop)
     n = 2 * len(chosen)
     D, B = np.empty((n, n)), np.empty((n, 1))
     for S_t, L, v in zip(S, walk.L, walk.v, strict=True):
