@@ -74,20 +74,16 @@ def gathered():
 
 CASES = {
     "gather": [
-        (spd(10, 1)[0], RNG.standard_normal(10), 0.5, DROP, KEEP, *gathered(), part, 2)
-        for part in (0, 1)
+        (spd(10, 1)[0], RNG.standard_normal(10), 0.5, DROP, KEEP, *gathered()),
     ],
     "gather_second": [
-        (spd(13, 1)[0], 0, 1, 3, np.zeros((4, 4)), np.zeros((4, 5)), np.zeros((5, 5)), part, 2)
-        for part in (0, 1)
+        (spd(13, 1)[0], 0, 1, 3, np.zeros((4, 4)), np.zeros((4, 5)), np.zeros((5, 5))),
     ],
     "gather_first": [
-        (spd(13, 1)[0], 0, 2, 3, SOME, np.zeros((4, 4)), np.zeros((4, 5)), part, 2)
-        for part in (0, 1)
+        (spd(13, 1)[0], 0, 2, 3, SOME, np.zeros((4, 4)), np.zeros((4, 5))),
     ],
     "fill_factor": [
-        (spd(4, 1)[0], RNG.random((4, 9)), SOME, 0, np.zeros((8, 8)), np.zeros(8), part, 2)
-        for part in (0, 1)
+        (spd(4, 1)[0], RNG.random((4, 9)), SOME, 0, np.zeros((8, 8)), np.zeros(8)),
     ],
     "gather_used": [(spd(9, 1)[0], 0, SOME, np.zeros((4, 4)), np.zeros((4, 1)))],
     "select": [(spd(6, 1)[0], np.array([4, 1, 2]), np.zeros((3, 3)), 0, 2)],
@@ -173,7 +169,7 @@ CASES["accept_small"] += [
     accept(4, 0.0, broken=8),
 ]
 CASES["gather_first"] += [
-    (spd(13, 1)[0], 0, 2, 3, AWAY, np.zeros((4, 4)), np.zeros((4, 5)), part, 2) for part in (0, 1)
+    (spd(13, 1)[0], 0, 2, 3, AWAY, np.zeros((4, 4)), np.zeros((4, 5))),
 ]
 CASES["gather_used"] += [(spd(9, 1)[0], 0, AWAY, np.zeros((4, 4)), np.zeros((4, 1)))]
 CASES["_factor"] = [factored(), factored(broken=True)]

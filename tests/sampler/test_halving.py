@@ -117,22 +117,6 @@ def test_up_to_24_frequencies_are_decided_by_the_compiled_version(M, factors, mo
     assert len(made) == factors
 
 
-@pytest.mark.parametrize("M", [127, 128, 129])
-def test_from_128_frequencies_on_threads_share_the_gathering(M, monkeypatch):
-    shared, real = [], halving.in_parts
-
-    def in_parts(loop, *arguments, side_by_side):
-        if side_by_side:
-            shared.append(loop.__name__)
-        real(loop, *arguments, side_by_side=side_by_side)
-
-    monkeypatch.setattr(halving, "in_parts", in_parts)
-    A = np.random.default_rng(0).standard_normal((600, 4 * M))
-    decide((A.T @ A)[None], A.sum(axis=0)[None], 0, 1.0, 1e4, 5.0, np.zeros(M))
-    largest = ["gather", "gather", "fill_factor"]
-    assert shared == (largest if M >= 128 else [])
-
-
 #: Which of 60 proposals are rejected where one factor fails: of what is eliminated before 0..29,
 #: 0..14, 15..29, 30..59, 30..44 and 45..59 are decided; of the columns at the end.
 LOST = [(0, 30), (0, 15), (15, 30), (30, 60), (30, 45), (45, 60), (0, 0)]

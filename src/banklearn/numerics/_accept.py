@@ -4,8 +4,7 @@ A matrix over m frequencies has 4m + 1 rows: for each frequency its two current 
 two proposed ones, and last the target. A range of frequencies is then a range of rows, and every
 Schur complement has the same layout. Pairs of columns are numbered in this order, the current pair
 of frequency j is 2j and the proposed one 2j + 1; chosen[j] is the pair that is in use in place j.
-Only lower triangles are written and read. Loops that copy do one part of several, for as many
-threads.
+Of these, only lower triangles are written and read.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ _TILE = 16
 
 
 @njit(cache=True, nogil=True)
-def gather(G, r, lam, drop, keep, D, B, C, part, parts):  # type: ignore[no-untyped-def]
+def gather(G, r, lam, drop, keep, D, B, C):  # type: ignore[no-untyped-def]
     """For eliminating columns `drop` of G + lam I from columns `keep`: D, B = rows of D, C kept.
 
     Kept columns come in pairs; r is the target, which follows them. Both triangles of G are read.
     """
     n, last = drop.shape[0], keep.shape[0]
-    for i in range(part, n, parts):
+    for i in range(n):
         row = G[drop[i]]
         for j in range(i + 1):
             D[i, j] = row[drop[j]]
@@ -36,27 +35,26 @@ def gather(G, r, lam, drop, keep, D, B, C, part, parts):  # type: ignore[no-unty
             B[i, j] = pair[0]
             B[i, j + 1] = pair[1]
         B[i, last] = r[drop[i]]
-    for i in range(part, last, parts):
+    for i in range(last):
         row = G[keep[i]]
         for j in range(0, i + 1, 2):
             pair = row[keep[j] : keep[j] + 2]
             C[i, j] = pair[0]
             C[i, j + 1] = pair[1]
         C[i, i] += lam
-    if part == 0:
-        for j in range(last):
-            C[last, j] = r[keep[j]]
-        C[last, last] = 0.0
+    for j in range(last):
+        C[last, j] = r[keep[j]]
+    C[last, last] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def gather_second(S, o, half, m, D, B, C, part, parts):  # type: ignore[no-untyped-def]
+def gather_second(S, o, half, m, D, B, C):  # type: ignore[no-untyped-def]
     """For eliminating the second half's current columns from the first: D, B = rows of D, C kept.
 
     S begins at row and column o.
     """
     n, last = 4 * half, o + 4 * m
-    for i in range(part, 2 * (m - half), parts):
+    for i in range(2 * (m - half)):
         place = o + n + 4 * (i // 2) + i % 2
         row = S[place]
         chosen = row[o + n : last]
@@ -65,27 +63,26 @@ def gather_second(S, o, half, m, D, B, C, part, parts):  # type: ignore[no-untyp
             D[i, 2 * j + 1] = chosen[4 * j + 1]
         B[i, :n] = row[o : o + n]
         B[i, n] = S[last, place]
-    for i in range(part, n, parts):
+    for i in range(n):
         C[i, : i + 1] = S[o + i, o : o + i + 1]
-    if part == 0:
-        C[n, :n] = S[last, o : o + n]
-        C[n, n] = S[last, last]
+    C[n, :n] = S[last, o : o + n]
+    C[n, n] = S[last, last]
 
 
 @njit(cache=True, nogil=True)
-def gather_first(S, o, half, m, chosen, D, B, part, parts):  # type: ignore[no-untyped-def]
+def gather_first(S, o, half, m, chosen, D, B):  # type: ignore[no-untyped-def]
     """For eliminating the first half's columns in use from the second half: D, and B = D's rows."""
     n = 2 * half
     drop = np.empty(n, np.int64)
     for j in range(half):
         drop[2 * j] = o + 2 * chosen[j]
         drop[2 * j + 1] = drop[2 * j] + 1
-    for i in range(part, n, parts):
+    for i in range(n):
         for j in range(i + 1):
             a, b = max(drop[i], drop[j]), min(drop[i], drop[j])
             D[i, j] = S[a, b]
     first, count = o + 4 * half, 4 * (m - half) + 1
-    for c0 in range(part * _TILE, count, parts * _TILE):
+    for c0 in range(0, count, _TILE):
         width = min(_TILE, count - c0)
         for j in range(half):
             k = drop[2 * j]
@@ -97,19 +94,19 @@ def gather_first(S, o, half, m, chosen, D, B, part, parts):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True)
-def fill_factor(D, B, chosen, row, L, v, part, parts):  # type: ignore[no-untyped-def]
+def fill_factor(D, B, chosen, row, L, v):  # type: ignore[no-untyped-def]
     """Write the columns that a factor D and its B = D^-1 S contribute to L, from `row` on.
 
     B's columns are the frequencies that follow, four each, and the target; those in use become
     rows of L below D.
     """
     n = B.shape[0]
-    for i in range(part, n, parts):
+    for i in range(n):
         L[row + i, row : row + i + 1] = D[i, : i + 1]
         L[row + i, row + i + 1 :] = 0.0
         v[row + i] = B[i, 4 * chosen.shape[0]]
     for i0 in range(0, n, _TILE):
-        for j in range(part, chosen.shape[0], parts):
+        for j in range(chosen.shape[0]):
             c = 2 * chosen[j]
             for a in range(2):
                 out = L[row + n + 2 * j + a]

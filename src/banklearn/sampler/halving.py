@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from banklearn.numerics.blas import cholesky_in_place, solve_lower_in_place, subtract_inner
 from banklearn.numerics.scratch import scratch
-from banklearn.numerics.threads import in_parts
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -26,8 +25,6 @@ Columns = NDArray[np.int64]
 
 #: Up to this many frequencies the compiled version decides.
 SMALL = 24
-#: From this many on, columns are gathered by several threads.
-LARGE = 128
 
 
 def _space(name: str, tasks: int, rows: int, columns: int) -> Array:
@@ -106,9 +103,8 @@ class Whole:
         n, kept = len(drop), len(keep) + 1
         S = _space(name, len(self.G), kept, kept)
         Ds, Bs = _space("whole D", len(self.G), n, n), _space("whole B", len(self.G), n, kept)
-        large = len(self.places) >= 4 * LARGE
         for G, r, D, B, C in zip(self.G, self.r, Ds, Bs, S, strict=True):
-            in_parts(_accept.gather, G, r, self.lam, drop, keep, D, B, C, side_by_side=large)
+            _accept.gather(G, r, self.lam, drop, keep, D, B, C)
             _eliminate(D, B, C, kept)
         return Part(S, 0), Ds, Bs
 
@@ -131,7 +127,7 @@ class Part:
         first = _space(f"{m}", len(self.S), kept, kept)
         (D,), (B,) = _space("D", 1, n, n), _space("B", 1, n, kept)
         for S, C in zip(self.S, first, strict=True):
-            in_parts(_accept.gather_second, S, self.o, half, m, D, B, C, side_by_side=m >= LARGE)
+            _accept.gather_second(S, self.o, half, m, D, B, C)
             _eliminate(D, B, C, kept)
         return Part(first, 0)
 
@@ -144,9 +140,8 @@ class Part:
         n, kept, o = 2 * half, 4 * (m - half) + 1, self.o + 4 * half
         name = f" {m}" if last else ""  # the last ones are used again for the factor
         Ds, Bs = _space("D" + name, len(self.S), n, n), _space("B" + name, len(self.S), n, kept)
-        large = m >= LARGE
         for S, D, B in zip(self.S, Ds, Bs, strict=True):
-            in_parts(_accept.gather_first, S, self.o, half, m, decided, D, B, side_by_side=large)
+            _accept.gather_first(S, self.o, half, m, decided, D, B)
             # What is left of the first half has been gathered, so the second needs no copy.
             _eliminate(D, B, S[o:, o:], kept)
         return Part(self.S, o), Ds, Bs
@@ -233,9 +228,8 @@ def _fill(Ds: Array, Bs: Array, walk: Walk, following: slice) -> None:
 
     chosen = walk.pairs(following.start, following.stop)
     place = walk.v.shape[1] - 2 * len(chosen) - Ds.shape[1]
-    large = len(chosen) + Ds.shape[1] // 2 >= LARGE
     for D, B, L, v in zip(Ds, Bs, walk.L, walk.v, strict=True):
-        in_parts(_accept.fill_factor, D, B, chosen, place, L, v, side_by_side=large)
+        _accept.fill_factor(D, B, chosen, place, L, v)
 
 
 def _decide_small(
@@ -281,4 +275,4 @@ def _finish(S: Array, o: int, walk: Walk, chosen: Pairs) -> None:
         except np.linalg.LinAlgError:
             walk.gain[1] = 1.0
             return
-        _accept.fill_factor(D, B, chosen[:0], len(v) - n, L, v, 0, 1)
+        _accept.fill_factor(D, B, chosen[:0], len(v) - n, L, v)
