@@ -205,8 +205,8 @@ MUTANTS = (
     Mutant(
         "decisions that do not see earlier ones (first halves)",
         "sampler/halving.py",
-        "used = self.places[: 4 * half].reshape(-1, 2)[decided].ravel()",
-        "used = self.places[: 4 * half].reshape(-1, 4)[:, :2].ravel()",
+        "used = self.places[:half].reshape(2 * half, 2)[decided]",
+        "used = self.places[:half, :2]",
         ACCEPT,
     ),
     Mutant(

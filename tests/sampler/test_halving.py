@@ -158,6 +158,16 @@ def test_a_trend_that_cannot_be_factored_rejects_everything(monkeypatch):
     result = case.decided()
     assert (result.trouble, result.solutions, result.gain) == (True, None, 0.0)
     np.testing.assert_array_equal(result.accepted, np.zeros(5, bool))
+    assert case.walk().gain.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("M", [5, 30])
+def test_no_factor_is_made_where_none_is_wanted(M):
+    case, order = Case(M), np.arange(M)
+    form = (case.h, LAM, case.rest, case.a_n, case.log_u)
+    walk = decide(case.gram.G, case.gram.r, *form, None, order)
+    assert (walk.factored, walk.L.size) == (False, 0)
+    np.testing.assert_array_equal(walk.accepted, case.expected()[0])
 
 
 def test_where_no_factor_fails_nothing_is_reported():

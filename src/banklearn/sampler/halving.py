@@ -54,7 +54,7 @@ class Walk:
     gain: Array
     L: Array
     v: Array
-    factored: bool = True
+    factored: bool
 
     @property
     def accepted(self) -> Bools:
@@ -70,7 +70,7 @@ class Walk:
 class Whole:
     """G + lam I (T, Q, Q) and r (T, Q), from which the first two halves are taken.
 
-    places are the columns of the frequencies, place by place: two current ones, two proposed ones.
+    places (M, 4) are the columns of the frequencies: two current ones, two proposed ones.
     The trend, the first h columns, is eliminated together with what each half eliminates.
     """
 
@@ -86,20 +86,19 @@ class Whole:
 
     def without_second(self, half: int, m: int) -> Part:
         """The first half's frequencies, the second half's current columns eliminated."""
-        now = self.places[4 * half :].reshape(-1, 4)[:, :2].ravel()
-        return self._without(now, self.places[: 4 * half], f"{m}")[0]
+        return self._without(self.places[half:, :2], self.places[:half], f"{m}")[0]
 
     def without_first(
         self, half: int, m: int, decided: Pairs, last: bool
     ) -> tuple[Part, Array, Array]:
         """The second half's frequencies, the first half's columns in use eliminated."""
-        used = self.places[: 4 * half].reshape(-1, 2)[decided].ravel()
-        return self._without(used, self.places[4 * half :], f"second {m}")
+        used = self.places[:half].reshape(2 * half, 2)[decided]
+        return self._without(used, self.places[half:], f"second {m}")
 
     def _without(self, drop: Columns, keep: Columns, name: str) -> tuple[Part, Array, Array]:
         from banklearn.numerics import _accept
 
-        drop = np.concatenate([np.arange(self.h), drop])
+        drop, keep = np.concatenate([np.arange(self.h), drop.ravel()]), keep.ravel()
         n, kept = len(drop), len(keep) + 1
         S = _space(name, len(self.G), kept, kept)
         Ds, Bs = _space("whole D", len(self.G), n, n), _space("whole B", len(self.G), n, kept)
@@ -170,7 +169,7 @@ def decide(
     chances = Chances(log_u, u)
     now = h + 2 * (np.arange(M) if order is None else order)
     new = P + 2 * np.arange(M)
-    whole = Whole(G, r, lam, h, np.stack([now, now + 1, new, new + 1], axis=1).ravel())
+    whole = Whole(G, r, lam, h, np.stack([now, now + 1, new, new + 1], axis=1))
     everything = slice(0, M)
     if M > SMALL:
         _halve(whole, rest, a_n, chances, walk, everything, factored)
