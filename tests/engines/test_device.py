@@ -148,10 +148,45 @@ def test_every_way_to_sum_on_a_device_gives_the_same(trend, parts):
     wanted = memory.sum(GramSum(state.W, trend, working, 1))
     wanted = memory.sum(ProposalSum(wanted, state.W, state.W + 0.3, trend, working))
     device.ops.square_parts = parts
+    at_once, answers = device.ops.add_proposals, []
+
+    def add_proposals(*arguments):
+        answers.append(at_once(*arguments))
+        return answers[-1]
+
+    device.ops.add_proposals = add_proposals
     for joined in (False, True):
         device.ops.joined = joined
         known = device.sum(GramSum(state.W, trend, working, 1))
         same(wanted, device.sum(ProposalSum(known, state.W, state.W + 0.3, trend, working)), 1e-11)
+    assert answers == [False, False, True, True]  # two blocks
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("joined", [False, True])
+def test_lanes_share_the_blocks_of_proposals(joined):
+    X, y, _, likelihood, state = problem("gaussian", False, N=5 * BLOCK_ROWS + 5)
+    working = likelihood.working(None, STREAMS, 1)
+    device = DeviceEngine(X, y, xp=library("torch"), block_rows=BLOCK_ROWS)
+    device.n_lanes, device.ops.joined = 3, joined
+    results = []
+    for engine in (MemoryEngine(X, y), device):
+        known = engine.sum(GramSum(state.W, "linear", working, 1))
+        proposed = ProposalSum(known, state.W, state.W + 0.3, "linear", working)
+        results.append(engine.sum(proposed))
+    same(*results, 1e-11)
+    assert [lane.joined for lane in device.ops.lanes(3)] == [joined] * 3
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("shape", [(5,), (3, 16), (3, 17), (2, 4, 33)])
+def test_rows_of_accumulators_begin_aligned(shape):
+    _, device = engines("torch", np.zeros((2, 3)), np.zeros(2), None)
+    zeros = device.ops.zeros(*shape)
+    assert tuple(zeros.shape) == shape
+    assert zeros.dtype == device.xp.float64
+    assert not zeros.any()
+    assert all(step % 16 == 0 for step in zeros.stride()[:-1])
 
 
 @pytest.mark.torch
@@ -181,7 +216,7 @@ def test_lanes_share_the_blocks(kind, lanes):
 def test_a_kernel_that_does_not_work_here_is_not_used():
     import torch
 
-    from banklearn.engines.fused import KERNELS, cos_sin_kernel
+    from banklearn.engines.fused import KERNELS, cos_sin_kernel, first_kernel
 
     def wrong():
         return lambda U, out: out.fill_(0.5)
@@ -199,6 +234,9 @@ def test_a_kernel_that_does_not_work_here_is_not_used():
         KERNELS |= {"wrong": wrong, "right": right}
         assert cos_sin_kernel("wrong", cpu) is None
         assert cos_sin_kernel("right", cpu) is not None
+        assert first_kernel(("nvrtc", "wrong", "right"), cpu) is cos_sin_kernel("right", cpu)
+        assert first_kernel(("nvrtc", "wrong"), cpu) is None
+        assert first_kernel((), cpu) is None
     finally:
         del KERNELS["wrong"], KERNELS["right"]
 

@@ -91,7 +91,7 @@ def test_every_half_takes_the_room_that_it_needs(monkeypatch):
         ("D", 2, 30, 30),
         ("B", 2, 30, 61),
         # then the trend and what is in use of the first 30,
-        ("second 61", 2, 125, 125),
+        ("61", 2, 125, 125),
         ("whole D", 2, 67, 67),
         ("whole B", 2, 67, 125),
         # and 31 = 15 + 16.
@@ -101,6 +101,27 @@ def test_every_half_takes_the_room_that_it_needs(monkeypatch):
         ("D 31", 2, 30, 30),
         ("B 31", 2, 30, 65),
     ]
+
+
+@pytest.mark.parametrize(("h", "first"), [(59, [(62 + 59,)]), (60, [(62 + 60,)]), (61, [(61,)])])
+def test_a_wide_trend_is_eliminated_once(h, first, monkeypatch):
+    made, real = [], halving.cholesky_in_place
+
+    def cholesky(A):
+        made.append(A.shape[:1])
+        return real(A)
+
+    monkeypatch.setattr(halving, "cholesky_in_place", cholesky)
+    M = 61
+    A = np.random.default_rng(0).standard_normal((900, h + 4 * M))
+    G, r, log_u = A.T @ A, A.sum(axis=0), np.zeros(M)
+    walk = decide(G[None], r[None], h, 1.0, 1e4, 5.0, log_u)
+    assert made[:1] == first
+    used = extended_columns(h, M, walk.accepted)
+    assert 0 < walk.accepted.sum() < M
+    plain = ridge(G[np.ix_(used, used)], r[used], 1.0)
+    close(walk.L[0], plain.L, 1e-9, 1e-9)
+    close(walk.v[0], plain.v, 1e-9, 1e-9)
 
 
 @pytest.mark.parametrize(("M", "factors"), [(1, 2), (23, 2), (24, 2), (25, 3), (48, 3), (49, 5)])

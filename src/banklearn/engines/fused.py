@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -46,6 +47,13 @@ def _nvrtc() -> CosSin:
 KERNELS: dict[str, Callable[[], CosSin]] = {"triton": _triton, "nvrtc": _nvrtc}
 
 
+def _at(device: Any) -> AbstractContextManager[Any]:
+    """Where kernels are compiled and run: on the tensors' device, which need not be the current."""
+    import torch
+
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
 @lru_cache(maxsize=8)
 def cos_sin_kernel(name: str, device: Any) -> CosSin | None:
     """A kernel that was seen to give PyTorch's values on this device, or None.
@@ -55,16 +63,27 @@ def cos_sin_kernel(name: str, device: Any) -> CosSin | None:
     """
     import torch
 
+    def there(U: Any, out: Any) -> None:
+        with _at(device):
+            kernel(U, out)
+
     try:
-        kernel = KERNELS[name]()
+        with _at(device):
+            kernel = KERNELS[name]()
         U = torch.linspace(-1e5, 1e5, 3000, dtype=torch.float64, device=device).view(3, 1000)
         U = U[:, :777]
         out = torch.empty((6, 1024), dtype=torch.float64, device=device)[:, :777]
-        kernel(U, out)
+        there(U, out)
         plain = torch.stack([torch.cos(U), torch.sin(U)], dim=1).view(6, 777)
-        return kernel if float((out - plain).abs().max()) < 1e-14 else None
+        return there if float((out - plain).abs().max()) < 1e-14 else None
     except Exception:
         return None
+
+
+def first_kernel(names: Iterable[str], device: Any) -> CosSin | None:
+    """The first of these kernels that works on a device, or None."""
+    kernels = (cos_sin_kernel(name, device) for name in names)
+    return next((kernel for kernel in kernels if kernel is not None), None)
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.device import ArrayOps
-from banklearn.engines.fused import CosSin, add_lower_square, cos_sin_kernel
+from banklearn.engines.fused import CosSin, add_lower_square, first_kernel
 from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, trend_columns
 from banklearn.numerics.linalg import JitterCount
@@ -139,8 +139,7 @@ class TorchOps(ArrayOps):
             return None
         if U.dtype != self.torch.float64:
             return None
-        kernels = (cos_sin_kernel(name, U.device) for name in self.cos_sin)
-        return next((kernel for kernel in kernels if kernel is not None), None)
+        return first_kernel(self.cos_sin, U.device)
 
     def weigh(self, A: Any, weight: Array) -> Any:
         """Columns times the square roots of weights, in work space."""

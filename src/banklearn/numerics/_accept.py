@@ -4,7 +4,7 @@ A matrix over m frequencies has 4m + 1 rows: for each frequency its two current 
 two proposed ones, and last the target. A range of frequencies is then a range of rows, and every
 Schur complement has the same layout. Pairs of columns are numbered in this order, the current pair
 of frequency j is 2j and the proposed one 2j + 1; chosen[j] is the pair that is in use in place j.
-Of these, only lower triangles are written and read.
+Of these, only lower triangles are read.
 """
 
 from __future__ import annotations

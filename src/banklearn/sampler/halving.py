@@ -68,10 +68,11 @@ class Walk:
 
 @dataclass(frozen=True)
 class Whole:
-    """G + lam I (T, Q, Q) and r (T, Q), from which the first two halves are taken.
+    """G (T, Q, Q), to which lam I is added, and r (T, Q): the first two halves are taken from it.
 
     places (M, 4) are the columns of the frequencies: two current ones, two proposed ones.
-    The trend, the first h columns, is eliminated together with what each half eliminates.
+    The trend, the first h columns, is eliminated together with what each half eliminates: twice,
+    which costs less than a pass over all columns as long as it is narrow.
     """
 
     G: Array
@@ -81,7 +82,7 @@ class Whole:
     places: Columns
 
     def without_trend(self) -> tuple[Part, Array, Array]:
-        """All frequencies, for a few that need no halves."""
+        """All frequencies: where they are a few that need no halves, or the trend is wide."""
         return self._without(self.places[:0], self.places, "trend")
 
     def without_second(self, half: int, m: int) -> Part:
@@ -93,7 +94,7 @@ class Whole:
     ) -> tuple[Part, Array, Array]:
         """The second half's frequencies, the first half's columns in use eliminated."""
         used = self.places[:half].reshape(2 * half, 2)[decided]
-        return self._without(used, self.places[half:], f"second {m}")
+        return self._without(used, self.places[half:], f"{m}")
 
     def _without(self, drop: Columns, keep: Columns, name: str) -> tuple[Part, Array, Array]:
         from banklearn.numerics import _accept
@@ -171,7 +172,7 @@ def decide(
     new = P + 2 * np.arange(M)
     whole = Whole(G, r, lam, h, np.stack([now, now + 1, new, new + 1], axis=1))
     everything = slice(0, M)
-    if M > SMALL:
+    if M > SMALL and h < M:
         _halve(whole, rest, a_n, chances, walk, everything, factored)
         return walk
     try:
@@ -179,7 +180,7 @@ def decide(
     except np.linalg.LinAlgError:
         walk.gain[1] = 1.0
         return walk
-    _decide_small(part, rest, a_n, chances, walk, everything, factored)
+    _halve(part, rest, a_n, chances, walk, everything, factored)
     if factored:
         _fill(Ds, Bs, walk, everything)
     return walk
@@ -256,7 +257,7 @@ def _decide_small(
 
 def _eliminate(D: Array, B: Array, C: Array, kept: int) -> None:
     """C - B' D^-1 B in the place of C's lower triangle; D and B become factor and D^-1/2 B."""
-    L = cholesky_in_place(D[:, : len(D)])
+    L = cholesky_in_place(D[:, : len(D)])  # rows of work space are longer
     solve_lower_in_place(L, B[:, :kept])
     subtract_inner(C[:kept, :kept], B[:, :kept])
 
