@@ -24,6 +24,11 @@ FUSE_FROM = 2**22
 ALIGNED = 16
 
 
+def _aligned(columns: int) -> int:
+    """The step from row to row of so many columns."""
+    return -(-columns // ALIGNED) * ALIGNED
+
+
 class TorchOps(ArrayOps):
     """:class:`ArrayOps` for tensors: features written once, products added where they belong."""
 
@@ -83,12 +88,11 @@ class TorchOps(ArrayOps):
     def zeros(self, *shape: int) -> Any:
         """An accumulator, always in float64; rows begin aligned."""
         *rows, columns = shape
-        step = -(-columns // ALIGNED) * ALIGNED
-        return super().zeros(*rows, step)[..., :columns]
+        return super().zeros(*rows, _aligned(columns))[..., :columns]
 
     def _space(self, name: str, rows: int, columns: int) -> Any:
         """Work space that the next call with the same name overwrites; rows begin aligned."""
-        step = -(-columns // ALIGNED) * ALIGNED
+        step = _aligned(columns)
         flat = self._work.get(name)
         if flat is None or flat.numel() < rows * step:
             flat = self.torch.empty(rows * step, dtype=self.dtype, device=self.device)

@@ -34,9 +34,14 @@ def _space(name: str, tasks: int, rows: int, columns: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Chances:
-    """Uniform numbers of the decisions: log_u to accept, u to choose among places, if any."""
+class Rule:
+    """By what is decided: rest and a_n of the evidence (see ``Likelihood.accept_form``), chances.
 
+    log_u are the logs of uniform numbers to accept, u uniform ones to choose among places, if any.
+    """
+
+    rest: float
+    a_n: float
     log_u: Array
     u: Array | None = None
 
@@ -89,9 +94,7 @@ class Whole:
         """The first half's frequencies, the second half's current columns eliminated."""
         return self._without(self.places[half:, :2], self.places[:half], f"{m}")[0]
 
-    def without_first(
-        self, half: int, m: int, decided: Pairs, last: bool
-    ) -> tuple[Part, Array, Array]:
+    def without_first(self, half: int, m: int, decided: Pairs) -> tuple[Part, Array, Array]:
         """The second half's frequencies, the first half's columns in use eliminated."""
         used = self.places[:half].reshape(2 * half, 2)[decided]
         return self._without(used, self.places[half:], f"{m}")
@@ -131,15 +134,13 @@ class Part:
             _eliminate(D, B, C, kept)
         return Part(first, 0)
 
-    def without_first(
-        self, half: int, m: int, decided: Pairs, last: bool
-    ) -> tuple[Part, Array, Array]:
+    def without_first(self, half: int, m: int, decided: Pairs) -> tuple[Part, Array, Array]:
         """The second half's frequencies, the first half's columns in use eliminated."""
         from banklearn.numerics import _accept
 
         n, kept, o = 2 * half, 4 * (m - half) + 1, self.o + 4 * half
-        name = f" {m}" if last else ""  # the last ones are used again for the factor
-        Ds, Bs = _space("D" + name, len(self.S), n, n), _space("B" + name, len(self.S), n, kept)
+        # The last ones are used again for the factor: what is decided until then has smaller m.
+        Ds, Bs = _space(f"D {m}", len(self.S), n, n), _space(f"B {m}", len(self.S), n, kept)
         for S, D, B in zip(self.S, Ds, Bs, strict=True):
             _accept.gather_first(S, self.o, half, m, decided, D, B)
             # What is left of the first half has been gathered, so the second needs no copy.
@@ -167,54 +168,46 @@ def decide(
     factored = order is None
     L, v = np.empty((tasks, P, P) if factored else 0), np.empty((tasks, P))
     walk = Walk(2 * np.arange(M), np.zeros(2), L, v, factored)
-    chances = Chances(log_u, u)
+    rule = Rule(rest, a_n, log_u, u)
     now = h + 2 * (np.arange(M) if order is None else order)
     new = P + 2 * np.arange(M)
     whole = Whole(G, r, lam, h, np.stack([now, now + 1, new, new + 1], axis=1))
     everything = slice(0, M)
     if M > SMALL and h < M:
-        _halve(whole, rest, a_n, chances, walk, everything, factored)
+        _halve(whole, rule, walk, everything, factored)
         return walk
     try:
         part, Ds, Bs = whole.without_trend()
     except np.linalg.LinAlgError:
         walk.gain[1] = 1.0
         return walk
-    _halve(part, rest, a_n, chances, walk, everything, factored)
+    _halve(part, rule, walk, everything, factored)
     if factored:
         _fill(Ds, Bs, walk, everything)
     return walk
 
 
-def _halve(
-    piece: Whole | Part,
-    rest: float,
-    a_n: float,
-    chances: Chances,
-    walk: Walk,
-    part: slice,
-    last: bool,
-) -> None:
+def _halve(piece: Whole | Part, rule: Rule, walk: Walk, part: slice, last: bool) -> None:
     """Decide the frequencies `part`, which are those of the piece.
 
     last: all before them are eliminated as decided, none follows.
     """
     m = part.stop - part.start
     if m <= SMALL and isinstance(piece, Part):
-        _decide_small(piece, rest, a_n, chances, walk, part, last)
+        _decide_small(piece, rule, walk, part, last)
         return
     half = m // 2
     middle = part.start + half
     try:
         first = piece.without_second(half, m)
-        _halve(first, rest, a_n, chances, walk, slice(part.start, middle), False)
+        _halve(first, rule, walk, slice(part.start, middle), False)
     except np.linalg.LinAlgError:
         walk.gain[1] = 1.0
 
     following = slice(middle, part.stop)
     try:
-        second, Ds, Bs = piece.without_first(half, m, walk.pairs(part.start, middle), last)
-        _halve(second, rest, a_n, chances, walk, following, last)
+        second, Ds, Bs = piece.without_first(half, m, walk.pairs(part.start, middle))
+        _halve(second, rule, walk, following, last)
     except np.linalg.LinAlgError:
         walk.gain[1] = 1.0
         return
@@ -232,24 +225,17 @@ def _fill(Ds: Array, Bs: Array, walk: Walk, following: slice) -> None:
         _accept.fill_factor(D, B, chosen, place, L, v)
 
 
-def _decide_small(
-    piece: Part,
-    rest: float,
-    a_n: float,
-    chances: Chances,
-    walk: Walk,
-    part: slice,
-    last: bool,
-) -> None:
+def _decide_small(piece: Part, rule: Rule, walk: Walk, part: slice, last: bool) -> None:
     """Decide a few frequencies, and factor them as they were decided if they are the last."""
     from banklearn.numerics import _accept, _exchange
 
     S, o = piece.S, piece.o
-    chosen, log_u = np.zeros(part.stop - part.start, np.int64), chances.log_u[part]
-    if chances.u is None:
+    rest, a_n, log_u = rule.rest, rule.a_n, rule.log_u[part]
+    chosen = np.zeros(len(log_u), np.int64)
+    if rule.u is None:
         _accept.accept_small(S, o, rest, a_n, log_u, chosen, walk.gain)
     else:
-        _exchange.exchange_small(S, o, rest, a_n, log_u, chances.u[part], chosen, walk.gain)
+        _exchange.exchange_small(S, o, rest, a_n, log_u, rule.u[part], chosen, walk.gain)
     walk.chosen[part] = 2 * part.start + chosen
     if last:
         _finish(S, o, walk, chosen)
