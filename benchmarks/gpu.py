@@ -101,6 +101,11 @@ def make_data(N: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, y / y.std()
 
 
+def nearby(W: np.ndarray) -> np.ndarray:
+    """Proposals, always the same."""
+    return W + 0.1 * np.random.default_rng(1).standard_normal(W.shape)
+
+
 def chain_for(engine: Any, d: int, M: int, likelihood: Any) -> tuple[Any, Any]:
     prior = Prior(np.zeros(d), 1.0, d + 2.0, np.full(d, 1.0 / d))
     model = sweep.Model(prior, likelihood, "constant")
@@ -115,7 +120,7 @@ def times_at(N: int, d: int, M: int, rate: MatrixRate) -> dict[str, Any]:
     chain, model = chain_for(engine, d, M, likelihood)
     tuning = sweep.Tuning()
     state = chain.state
-    W_star = state.W + 0.1 * np.random.default_rng(1).standard_normal(state.W.shape)
+    W_star = nearby(state.W)
     working = likelihood.working(None, STREAMS, 1)
     statistic = ProposalSum(chain.gram, state.W, W_star, "constant", working)
     ext = engine.sum(statistic)
@@ -200,7 +205,7 @@ def options_at(N: int, d: int, M: int, rate: MatrixRate, repeats: int = 11) -> l
     likelihood = Gaussian(1.0, 1e-6)
     chain, _ = chain_for(engine, d, M, likelihood)
     W = chain.state.W
-    W_star = W + 0.1 * np.random.default_rng(1).standard_normal(W.shape)
+    W_star = nearby(W)
     working = likelihood.working(None, STREAMS, 1)
     statistic = ProposalSum(chain.gram, W, W_star, "constant", working)
 
@@ -287,7 +292,7 @@ def agreement(N: int = 270_000, d: int = 10, M: int = 96) -> dict[str, float]:
             target = gradient.Target(
                 engine, likelihood, "constant", chain.state, working, JitterCount()
             )
-            W_star = W + 0.1 * np.random.default_rng(1).standard_normal(W.shape)
+            W_star = nearby(W)
             ext = sweep.extended(engine, model, chain, W_star, working)
             seen = {"gram": gram.in_memory()[0], "r": gram.r}
             seen |= {"extended gram": ext.in_memory()[0], "extended r": ext.r}
