@@ -189,6 +189,22 @@ def test_what_a_reader_should_know_first(summary):
     assert "they say little about how good the predictions are" in told
 
 
+@pytest.mark.parametrize(
+    ("doubtful", "words"),
+    [(0, None), (3, "lie far from the training data"), (40, "tells no far rows from others")],
+)
+def test_rows_whose_law_fell_back_to_the_prior_in_words(summary, doubtful, words):
+    part = {"doubtful": doubtful, "rows": 60, "threshold": 0.25}
+    told = [line for line in warnings_of({**summary, "extrapolation": part}) if "prior" in line]
+    if words is None:
+        assert told == []
+    else:
+        (line,) = told
+        assert line.startswith(f"For {doubtful} of 60 rows")
+        assert words in line
+        assert ("anywhere" in line) is (doubtful == 40)
+
+
 def test_an_estimate_with_its_interval():
     assert interval([1.5, 1.0, 2.25]) == "1.5 (1 to 2.25)"
     assert interval(None) == "\N{EN DASH}"

@@ -21,7 +21,7 @@ def demo(
     ] = False,
     seed: use.Seed = 0,
 ) -> None:
-    """Fit two small examples in about a minute, with plots and a report.
+    """Fit three small examples in about a minute, with plots and reports.
 
     $ bank demo --quick --out demo-output
 
