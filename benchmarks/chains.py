@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from banklearn import BankClassifier, BankRegressor
 from banklearn.datasets.names import Task
+from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators.moves import tuning_of
 from banklearn.model.features import feature_rows
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 class Problem:
     """What a chain needs, as the estimator would choose it, and rows at which it is watched."""
 
-    engine: MemoryEngine
+    engine: MemoryEngine | DeviceEngine
     model: Model
     start: Any
     tuning: Tuning
@@ -58,10 +59,12 @@ class _Classifier(_Chooses, BankClassifier):
     pass
 
 
-def prepare(task: Task, X: Array, y: np.ndarray, probes: Array, M: int) -> Problem:
+def prepare(
+    task: Task, X: Array, y: np.ndarray, probes: Array, M: int, device: str = "cpu"
+) -> Problem:
     """The problem of rows X, y with all that the estimator decides before its first sweep."""
     kind: Any = _Regressor if task == "regression" else _Classifier
-    chosen = kind(M, random_state=0, device="cpu").fit(X, y)
+    chosen = kind(M, random_state=0, device=device).fit(X, y)
     scaled = chosen.input_scaling_(probes)
     start = chosen._start  # where its chains start; starting_point_ is the best fixed kernel
     return Problem(

@@ -30,6 +30,9 @@ All of it on 16 cores, in 10 minutes; what was measured is kept in --work:
 
     python benchmarks/mixing.py --jobs 12 --chains 4 --warm 150 --seconds 170 --within 595 \
         --work DIR [--sets noise,bike,eeg] [--out DIR/mixing.md]
+
+With --device cuda default and jumps have one core and share a GPU: many more sweeps in the same
+time, so that chains come nearer to what they sample. The paper's algorithm is then left out.
 """
 
 from __future__ import annotations
@@ -97,24 +100,34 @@ def papers(tuning: Tuning) -> Tuning:
     return replace(tuning, moves=Moves(jump=1.0, switch=0.0), **others)
 
 
-def measure(name: str, chain: int, warm: float, seconds: float, M: int, rows: int | None) -> Record:
+def measure(
+    name: str,
+    chain: int,
+    warm: float,
+    seconds: float,
+    M: int,
+    rows: int | None,
+    device: str = "cpu",
+) -> Record:
     """One pair of chains: what was watched in every sweep, and when."""
     data = study_rows(name, rows)
     compile_first("bank", data.task)
     X, y, probes = data.X[:-PROBES], data.y[:-PROBES], data.X[-PROBES:]
-    problem = prepare(data.task, X, y, probes, M)
+    problem = prepare(data.task, X, y, probes, M, device)
     begun, tuning, at = warmed(problem, Streams(1, chain), warm)
     weights = mean_weights if begun.beta is None else drawn_weights
     courses = {
         "default": Course(problem, sweep, tuning, begun, Streams(2, chain), at, weights),
         "jumps": Course(problem, sweep, papers(tuning), begun, Streams(3, chain), at, weights),
     }
-    if begun.beta is not None:
+    low_rank, beside_paper = None, device == "cpu"
+    if begun.beta is not None and beside_paper:
         joint = joint_move.place(problem.engine, problem.model, begun.state, begun.beta)
         streams = Streams(4, chain)
         courses["paper"] = Course(problem, joint_move, papers(tuning), joint, streams, at, weights)
     in_turn(courses.values(), seconds, SLICES)
-    low_rank = low_rank_seconds(problem, courses["jumps"].chain) if begun.beta is None else None
+    if begun.beta is None and beside_paper:
+        low_rank = low_rank_seconds(problem, courses["jumps"].chain)
     return {
         "set": name,
         "rows": problem.engine.n_rows,
@@ -142,12 +155,15 @@ def low_rank_seconds(problem: Problem, chain: Chain) -> float:
     return float(np.median(spent[1:])) * state.M / count
 
 
-def cell(name: str, chain: int, warm: float, seconds: float, M: int, rows: int | None) -> Cell:
+def cell(
+    name: str, chain: int, warm: float, seconds: float, M: int, rows: int | None, device: str
+) -> Cell:
     """The measurement of one pair."""
     arguments = {"name": name, "chain": chain, "warm": warm, "seconds": seconds}
-    arguments |= {"M": M, "rows": rows}
-    cost = 2.0 if task_of(name) == "classification" else 1.0
-    at_most = warm + (3.0 if task_of(name) == "classification" else 2.0) * seconds
+    arguments |= {"M": M, "rows": rows} | ({} if device == "cpu" else {"device": device})
+    three = task_of(name) == "classification" and device == "cpu"
+    cost = 2.0 if three else 1.0
+    at_most = warm + (3.0 if three else 2.0) * seconds
     return Cell(f"mixing-{name}-{chain}", "mixing:measure", arguments, cost=cost, at_most=at_most)
 
 
@@ -199,7 +215,7 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
             "ms": 1e3 * spent / sum(len(v) for v in values[s]),
             "mean": float(np.concatenate(values[s])[:, 0].mean()),
         }
-    if "paper" not in out:  # the same decisions in another time
+    if "paper" not in out and records[0]["low_rank_seconds"]:  # same decisions, another time
         ms = 1e3 * float(np.mean([r["low_rank_seconds"] for r in records]))
         slower = {n: [x * out["jumps"]["ms"] / ms for x in out["jumps"][n]] for n in COUNTS}
         out["paper"] = out["jumps"] | slower | {"ms": ms}
@@ -214,49 +230,42 @@ def middle(values: Sequence[float]) -> float:
 
 def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]]) -> str:
     """Rates and their ratios, in Markdown: two lines for every set and way of counting."""
+    ran = [s for s in SCHEDULES if all(s in found for found in rates_of_sets.values())]
     lines = []
     for name, found in rates_of_sets.items():
         for count in COUNTS:
             for what, part in (("evidence", slice(0, 1)), ("probes", slice(1, None))):
-                a, b, c = (middle(found[s][count][part]) for s in SCHEDULES)
-                hats = [max(found[s]["r_hat"][part]) for s in SCHEDULES]
+                values = [middle(found[s][count][part]) for s in ran]
+                hats = [max(found[s]["r_hat"][part]) for s in ran]
                 lines.append(
                     [
                         name,
                         what,
                         count,
-                        f"{a:.3g}",
-                        f"{b:.3g}",
-                        f"{c:.3g}",
-                        f"**{a / b:.2f}**",
-                        f"**{a / c:.1f}**",
+                        *(f"{value:.3g}" for value in values),
+                        f"**{values[0] / values[1]:.2f}**",
+                        *(f"**{values[0] / paper:.1f}**" for paper in values[2:]),
                         ", ".join(f"{hat:.2f}" for hat in hats),
-                        ", ".join(f"{found[s]['ms']:.0f}" for s in SCHEDULES),
-                        ", ".join(f"{found[s]['mean']:.1f}" for s in SCHEDULES),
+                        ", ".join(f"{found[s]['ms']:.0f}" for s in ran),
+                        ", ".join(f"{found[s]['mean']:.1f}" for s in ran),
                     ]
                 )
-    header = ["set", "quantity", "counted over", "default, ESS/s", "jumps, ESS/s", "paper, ESS/s"]
-    return markdown(
-        [
-            *header,
-            "default / jumps",
-            "default / paper",
-            "largest R-hat",
-            "ms a sweep",
-            "mean log evidence or likelihood",
-        ],
-        lines,
-    )
+    header = ["set", "quantity", "counted over", *(f"{s}, ESS/s" for s in ran)]
+    header += [f"default / {s}" for s in ran[1:]]
+    header += ["largest R-hat", "ms a sweep", "mean log evidence or likelihood"]
+    return markdown(header, lines)
 
 
 def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     """How the table was measured."""
     chains = len({r["chain"] for r in records})
+    cpu = options.device == "cpu"
+    gpu, paper = ("", " and the paper's algorithm") if cpu else (" and a GPU that pairs share", "")
     return (
         f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
         f"default schedule reached in {options.warm:g} s, then {options.seconds:g} s for each, in "
-        f"turn on one core ({processors(records)}). Default, jumps only and the paper's "
-        f"algorithm in each row; of the probes, the median of {PROBES} rates and the largest R-hat."
+        f"turn on one core{gpu} ({processors(records)}). Default, jumps only{paper} in each "
+        f"row; of the probes, the median of {PROBES} rates and the largest R-hat."
     )
 
 
@@ -266,13 +275,14 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--chains", type=int, default=4, help="pairs of chains")
     parser.add_argument("--warm", type=float, default=150.0, help="seconds of warm-up of a pair")
     parser.add_argument("--seconds", type=float, default=170.0, help="of each chain of a pair")
+    parser.add_argument("--device", default="cpu", help="cuda: without the paper's algorithm")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    how = (options.warm, options.seconds, options.frequencies, options.rows)
+    how = (options.warm, options.seconds, options.frequencies, options.rows, options.device)
     cells = [cell(s, c, *how) for c in range(options.chains) for s in options.sets.split(",")]
     records = measured(cells, options)
     found = {}

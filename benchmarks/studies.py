@@ -49,8 +49,12 @@ def study_parser(
 
 
 def measured(cells: Sequence[Cell], options: argparse.Namespace) -> list[Record]:
-    """Measure on CPUs what has not been measured, say what is missing; all records."""
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
+    """Measure what has not been measured, say what is missing; all records.
+
+    On CPUs, unless the study has an option that names a device.
+    """
+    if getattr(options, "device", "cpu") == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
     outcome = run_cells(
         cells, options.work, options.jobs, options.cores_per_job, within=options.within
     )

@@ -76,6 +76,19 @@ def test_pairs_of_chains_take_turns_from_one_state(scripts, tmp_path, capsys):
     assert "| default / jumps | default / paper |" in (tmp_path / "study.md").read_text()
 
 
+@pytest.mark.alone
+def test_on_a_device_pairs_run_without_the_papers_algorithm(scripts, tmp_path):
+    pytest.importorskip("torch")
+    mixing = scripts("mixing")
+    command = [*TINY, "--warm", "0.3", "--seconds", "0.6", "--chains", "2", *places(tmp_path)]
+    found = mixing.main([*command, "--device", "cpu:0"])
+    assert [list(of_set) for of_set in found.values()] == [["default", "jumps"]] * 2
+    assert all(np.isfinite(of_set["jumps"]["all chains"]).all() for of_set in found.values())
+    text = (tmp_path / "study.md").read_text()
+    assert "GPU that pairs share" in text
+    assert "default / jumps | largest R-hat" in text
+
+
 def test_the_papers_schedule_jumps_and_nothing_else(scripts):
     mixing, chains = scripts("mixing"), scripts("chains")
     data = scripts("study_sets").study_rows("arm", 60)
