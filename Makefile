@@ -34,7 +34,7 @@ $(VENV)/.extra-%: $(VENV)/.package
 	$(PIP) --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.package ## fit, report and plot a small example into demo-output
+demo: $(VENV)/.package ## fit, report and plot three small examples into demo-output
 	$(RUN) -m banklearn.demo --out demo-output
 
 test-env: $(VENV)/.extra-test

@@ -31,8 +31,11 @@ All of it on 16 cores, in 10 minutes; what was measured is kept in --work:
     python benchmarks/mixing.py --jobs 12 --chains 4 --warm 150 --seconds 170 --within 595 \
         --work DIR [--sets noise,bike,eeg] [--out DIR/mixing.md]
 
-With --device cuda default and jumps have one core and share a GPU: many more sweeps in the same
-time, so that chains come nearer to what they sample. The paper's algorithm is then left out.
+With --device cuda, default and jumps of each pair have one core and the pairs share a GPU: many
+more sweeps, so that chains come nearer to what they sample. The paper's algorithm is left out.
+
+    python benchmarks/mixing.py --device cuda --jobs 12 --chains 4 --warm 85 --seconds 200 \
+        --work DIR [--out benchmarks/results/mixing-gpu.md]
 """
 
 from __future__ import annotations
@@ -214,12 +217,18 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
             "r_hat": [r_hat(last[:, :, i]) for i in each],
             "ms": 1e3 * spent / sum(len(v) for v in values[s]),
             "mean": float(np.concatenate(values[s])[:, 0].mean()),
+            "quarters": np.mean([quarters(v[:, 0]) for v in values[s]], axis=0).tolist(),
         }
     if "paper" not in out and records[0]["low_rank_seconds"]:  # same decisions, another time
         ms = 1e3 * float(np.mean([r["low_rank_seconds"] for r in records]))
         slower = {n: [x * out["jumps"]["ms"] / ms for x in out["jumps"][n]] for n in COUNTS}
         out["paper"] = out["jumps"] | slower | {"ms": ms}
     return out
+
+
+def quarters(values: Array) -> list[float]:
+    """Means of four parts, one after the other: whether a chain still climbs."""
+    return [float(part.mean()) for part in np.array_split(values, 4)]
 
 
 def middle(values: Sequence[float]) -> float:
@@ -247,25 +256,28 @@ def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]]) -> str:
                         *(f"**{values[0] / paper:.1f}**" for paper in values[2:]),
                         ", ".join(f"{hat:.2f}" for hat in hats),
                         ", ".join(f"{found[s]['ms']:.0f}" for s in ran),
-                        ", ".join(f"{found[s]['mean']:.1f}" for s in ran),
+                        "; ".join(
+                            ", ".join(f"{value:.0f}" for value in found[s]["quarters"]) for s in ran
+                        ),
                     ]
                 )
     header = ["set", "quantity", "counted over", *(f"{s}, ESS/s" for s in ran)]
     header += [f"default / {s}" for s in ran[1:]]
-    header += ["largest R-hat", "ms a sweep", "mean log evidence or likelihood"]
+    header += ["largest R-hat", "ms a sweep", "log evidence or likelihood, by quarters of the time"]
     return markdown(header, lines)
 
 
 def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     """How the table was measured."""
     chains = len({r["chain"] for r in records})
-    cpu = options.device == "cpu"
-    gpu, paper = ("", " and the paper's algorithm") if cpu else (" and a GPU that pairs share", "")
+    gpu, order = "", "Default, jumps only and the paper's algorithm"
+    if options.device != "cpu":
+        gpu, order = f" and {options.device}, shared by {options.jobs} pairs", "Default, jumps only"
     return (
         f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
         f"default schedule reached in {options.warm:g} s, then {options.seconds:g} s for each, in "
-        f"turn on one core{gpu} ({processors(records)}). Default, jumps only{paper} in each "
-        f"row; of the probes, the median of {PROBES} rates and the largest R-hat."
+        f"turn on one core{gpu} ({processors(records)}). {order} in each row; of "
+        f"the probes, the median of {PROBES} rates and the largest R-hat."
     )
 
 
@@ -276,7 +288,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--warm", type=float, default=150.0, help="seconds of warm-up of a pair")
     parser.add_argument("--seconds", type=float, default=170.0, help="of each chain of a pair")
     parser.add_argument("--device", default="cpu", help="cuda: without the paper's algorithm")
-    return parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
+    if given.device == "auto":
+        parser.error("--device auto could be either; name cpu or a GPU")
+    if given.device != "cpu" and given.out == parser.get_default("out"):
+        given.out = given.out.with_stem("mixing-gpu")
+    return given
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 from scipy.integrate import trapezoid
 
@@ -23,6 +25,14 @@ def test_the_demo_runs_and_writes_what_it_says(tmp_path, capsys):
             assert file.read_bytes().startswith(b"\x89PNG")
             assert file.stat().st_size > 20_000
     assert printed.count("BankRegressor") == printed.count("RKSRegressor") == 2
+    lines = " ".join(printed.split())
+    told = re.findall(r"error is ([\d.]+) % of that of a fixed kernel", lines)
+    own, fixed = (
+        [float(e) for e in re.findall(rf"{name} │ ([\d.]+)", lines)]
+        for name in ("BankRegressor", "RKSRegressor")
+    )
+    assert len(told) == len(own) == 2
+    np.testing.assert_allclose([float(t) for t in told], 100 * np.divide(own, fixed), rtol=0.01)
 
 
 def test_the_synthetic_kernel_is_the_paper_s():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from banklearn import BankClassifier, BankRegressor
+from banklearn.engines.device import DeviceEngine
 from banklearn.numerics.streams import Streams
 
 TINY = ["--frequencies", "8", "--rows", "120", "--sets", "arm,arm-near"]
@@ -77,16 +78,42 @@ def test_pairs_of_chains_take_turns_from_one_state(scripts, tmp_path, capsys):
 
 
 @pytest.mark.alone
-def test_on_a_device_pairs_run_without_the_papers_algorithm(scripts, tmp_path):
+def test_on_a_device_pairs_run_without_the_papers_algorithm(scripts, tmp_path, monkeypatch):
     pytest.importorskip("torch")
-    mixing = scripts("mixing")
+    mixing, made = scripts("mixing"), []
+    prepare = mixing.prepare
+
+    def watched(*arguments):
+        made.append(prepare(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(mixing, "prepare", watched)
+    mixing.measure("arm", 0, 0.3, 0.6, 6, 100, "cpu:0")
+    assert isinstance(made[0].engine, DeviceEngine)
     command = [*TINY, "--warm", "0.3", "--seconds", "0.6", "--chains", "2", *places(tmp_path)]
     found = mixing.main([*command, "--device", "cpu:0"])
     assert [list(of_set) for of_set in found.values()] == [["default", "jumps"]] * 2
     assert all(np.isfinite(of_set["jumps"]["all chains"]).all() for of_set in found.values())
     text = (tmp_path / "study.md").read_text()
-    assert "GPU that pairs share" in text
+    assert "one core and cpu:0, shared by" in text
     assert "default / jumps | largest R-hat" in text
+
+
+def test_a_study_on_a_gpu_has_a_table_of_its_own(scripts, capsys):
+    mixing = scripts("mixing")
+    assert mixing.parse([]).out.name == "mixing.md"
+    assert mixing.parse(["--device", "cuda"]).out.name == "mixing-gpu.md"
+    with pytest.raises(SystemExit):
+        mixing.parse(["--device", "auto"])
+    assert "name cpu or a GPU" in capsys.readouterr().err
+
+
+def test_whether_a_chain_climbs_is_told_by_quarters(scripts):
+    assert scripts("mixing").quarters(np.arange(8.0)) == [0.5, 2.5, 4.5, 6.5]
+
+
+def test_the_pictures_of_the_readme_can_be_drawn(scripts):
+    assert set(scripts("figures").FIGURES) == {"learned-kernel.png", "paper-size.png"}
 
 
 def test_the_papers_schedule_jumps_and_nothing_else(scripts):
