@@ -159,18 +159,19 @@ def _extrapolated(summary: dict[str, Any]) -> list[str]:
     part = summary["extrapolation"]
     if not part["doubtful"]:
         return []
+    told = (
+        f"For {part['doubtful']} of {part['rows']} {judged(summary)} the predictive law has "
+        f"fallen back to the prior (over {100 * part['threshold']:.0f} % of the prior variance is "
+        "left)"
+    )
     if 2 * part["doubtful"] > part["rows"]:
         return [
-            f"For {part['doubtful']} of {part['rows']} {judged(summary)} the predictive law has "
-            f"fallen back to the prior (over {100 * part['threshold']:.0f} % of the prior variance "
-            "is left). If most of them lie far from the training data, do not rely on their "
+            f"{told}. If most of them lie far from the training data, do not rely on their "
             "predictions; if not, the data say little about the kernel's part of the function "
             "anywhere, and this mark cannot tell far rows from near ones."
         ]
     return [
-        f"For {part['doubtful']} of {part['rows']} {judged(summary)} the predictive law has "
-        f"fallen back to the prior (over {100 * part['threshold']:.0f} % of the prior variance is "
-        "left): they lie far from the training data, or the data say little about the function "
+        f"{told}: they lie far from the training data, or the data say little about the function "
         "there."
     ]
 
