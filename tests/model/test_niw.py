@@ -131,3 +131,28 @@ def test_draws_have_the_right_laws(d):
     # a' Sigma^-1 a / a' Psi^-1 a is chi-square with nu degrees of freedom.
     ratio = [(a @ np.linalg.solve(S, a)) / (a @ np.linalg.solve(law.Psi, a)) for _, S in drawn]
     assert kstest(ratio, chi2(law.nu).cdf).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_the_marginal_is_the_product_of_predictives(d):
+    for seed in HUNDRED:
+        base, rng = make_law(seed, d)
+        W = rng.standard_normal((5, d))
+        steps = [niw.log_predictive(niw.posterior(base, W[:i]), W[i : i + 1])[0] for i in range(5)]
+        close(niw.log_marginal(base, niw.posterior(base, W)), sum(steps), 1e-9, 1e-9)
+        assert niw.log_marginal(base, base) == 0.0
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_slope_of_the_marginal(d):
+    for seed in range(10):
+        base, rng = make_law(seed, d)
+        W = rng.standard_normal((4, d))
+        numeric = np.empty_like(W)
+        for index in np.ndindex(*W.shape):
+            step = np.zeros_like(W)
+            step[index] = 1e-5
+            up, down = (niw.posterior(base, W + s * step) for s in (1, -1))
+            numeric[index] = (niw.log_marginal(base, up) - niw.log_marginal(base, down)) / 2e-5
+        slope = niw.marginal_slope(niw.posterior(base, W), W)
+        close(slope, numeric, 1e-6, 1e-6)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, multigammaln
 
 from banklearn.model.equations import equation
-from banklearn.numerics.linalg import cholesky, solve_lower
+from banklearn.numerics.linalg import cholesky, solve_lower, solve_lower_transposed
 
 Array = NDArray[np.float64]
 
@@ -78,6 +78,33 @@ def log_density(law: NIW, mu: Array, Sigma: Array) -> float:
         - 0.5 * trace
     )
     return float(log_iw + log_normal(mu[None], law.mu0, Sigma / law.kappa).item())
+
+
+def log_marginal(base: NIW, law: NIW) -> float:
+    """log of the integral of prod_j N(W_j | mu, Sigma) NIW(mu, Sigma); law is the posterior.
+
+    Gamma_d(nu_k / 2) / Gamma_d(nu_0 / 2) |Psi_0|^(nu_0 / 2) / |Psi_k|^(nu_k / 2)
+    (kappa_0 / kappa_k)^(d / 2) pi^(-m d / 2).
+    """
+    d, m = len(base.mu0), law.nu - base.nu
+    halves = 0.5 * base.nu, 0.5 * law.nu
+    log_dets = (2.0 * np.log(np.diag(cholesky(of.Psi))).sum() for of in (base, law))
+    (before, after) = (half * log_det for half, log_det in zip(halves, log_dets, strict=True))
+    return float(
+        multigammaln(halves[1], d)
+        - multigammaln(halves[0], d)
+        + before
+        - after
+        + 0.5 * d * np.log(base.kappa / law.kappa)
+        - 0.5 * m * d * np.log(np.pi)
+    )
+
+
+def marginal_slope(law: NIW, W: Array) -> Array:
+    """The gradient of log_marginal in its members W (m, d): -nu_k Psi_k^-1 (W_j - mu_k)."""
+    L = cholesky(law.Psi)
+    white = solve_lower(L, (W - law.mu0).T)
+    return np.asarray(-law.nu * solve_lower_transposed(L, white).T)
 
 
 def log_predictive(law: NIW, W: Array) -> Array:
