@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from banklearn.engines.chunked import ChunkedEngine, PickedEngine
+from banklearn.engines.chunked import ChunkedEngine, Gather, PickedEngine
 from banklearn.engines.dask import partial_sum
 from banklearn.engines.host import HostOps
 from banklearn.engines.memory import MemoryEngine
@@ -12,6 +12,7 @@ from banklearn.engines.pieces import Piece
 from banklearn.gram import BLOCK_ROWS, GradientSum, GramSum, ProposalSum
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.evidence import ridge
 from banklearn.model.features import feature_rows
 from banklearn.numerics import single, trig
 from banklearn.numerics.streams import Streams
@@ -88,15 +89,43 @@ def test_a_classifier_sees_latent_values_to_single_precision(rows):
     close(found.tt, exact.tt, 1e-6, 1e-3)
 
 
-def test_gradients_and_other_sums_stay_in_double_precision(rows):
-    mixed, double = engines(rows, True)
-    gram = double.sum(GramSum(frequencies(1), "none", working(), 1))
-    L = np.linalg.cholesky(gram.G[0] + np.eye(2 * M))
-    slope = GradientSum(frequencies(1), "none", working(), [L], [gram.r[0]], 1.0)
-    np.testing.assert_array_equal(mixed.sum(slope), double.sum(slope))
-    assert isinstance(Products("mixed")(GramSum(frequencies(1), "none", working(), 1)), MixedOps)
-    assert type(Products("mixed")(slope)) is HostOps
-    assert type(Products("double")(GramSum(frequencies(1), "none", working(), 1))) is HostOps
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_gradients_are_near_those_of_double_precision(rows, tasks):
+    labels = Piece(rows.X, np.floor(3 * np.random.default_rng(0).random(N)), rows.weight)
+    weights = np.random.default_rng(3).standard_normal((tasks, 2 * M))
+    sums = working() if tasks == 1 else Logistic(3).newton(weights)
+    mixed, double = engines(rows if tasks == 1 else labels, True)
+    gram = double.sum(GramSum(frequencies(1), "none", sums, tasks))
+    solved = [ridge(G, r, 1.0) for G, r in zip(gram.G, gram.r, strict=True)]
+    L, mu_n = [s.L for s in solved], [s.mu_n for s in solved]
+    statistic = GradientSum(frequencies(1), "none", sums, L, mu_n, 1.0)
+    found, exact = mixed.sum(statistic), double.sum(statistic)
+    close(found, exact, 0.0, 1e-4 * np.abs(exact).max())
+    assert not np.array_equal(found, exact)
+
+
+def test_what_is_no_product_of_features_stays_in_double_precision():
+    gram = GramSum(frequencies(1), "none", working(), 1)
+    slope = GradientSum(frequencies(1), "none", working(), [np.eye(2 * M)], [np.ones(2 * M)], 1.0)
+    for statistic in (gram, slope):
+        assert type(Products("mixed")(statistic)) is MixedOps
+        assert type(Products("double")(statistic)) is HostOps
+    assert type(Products("mixed")(Gather(np.arange(3), D, False))) is HostOps
+
+
+@pytest.mark.parametrize("kind", ["memory", "chunked", "picked"])
+def test_from_one_arithmetic_to_the_other_and_back(rows, kind, monkeypatch):
+    monkeypatch.setattr("banklearn.engines.chunked.SUBSET_BYTES", 0)
+    engine = engines(rows, True)[0] if kind == "memory" else chunked(rows)
+    engine = engine.subset(np.arange(0, N, 3)) if kind == "picked" else engine
+    statistic = GramSum(frequencies(1), "linear", working(), 1)
+    double = engine.exact()
+    assert (engine.arithmetic, double.arithmetic) == ("mixed", "double")
+    assert double.rough().arithmetic == "mixed"
+    assert engine.rough() is engine
+    assert double.exact() is double
+    np.testing.assert_array_equal(double.rough().sum(statistic).G, engine.sum(statistic).G)
+    assert not np.array_equal(double.sum(statistic).G, engine.sum(statistic).G)
 
 
 def chunked(rows):

@@ -50,6 +50,13 @@ class Engine(Protocol):
         """An engine over the same rows that sums in double precision."""
         ...
 
+    def rough(self) -> Engine:
+        """An engine over the same rows that may sum in single precision, or itself.
+
+        For what is decided by sums of this one afterwards.
+        """
+        ...
+
     def freeze(self, working: WorkingFunction, W: Array, trend: Trend) -> WorkingFunction:
         """Working weights at the features of W that stay the same for several sums."""
         ...

@@ -61,8 +61,17 @@ class ChunkedEngine:
 
     def exact(self) -> ChunkedEngine:
         """The same reads, summed in double precision."""
+        return self._summed("double")
+
+    def rough(self) -> ChunkedEngine:
+        """The same reads, multiplied in single precision."""
+        return self._summed("mixed")
+
+    def _summed(self, arithmetic: Arithmetic) -> ChunkedEngine:
+        if arithmetic == self.arithmetic:
+            return self
         other = copy(self)
-        other.arithmetic, other.ops_for = "double", Products("double")
+        other.arithmetic, other.ops_for = arithmetic, Products(arithmetic)
         return other
 
     def subset(self, rows: NDArray[np.intp]) -> Engine:
@@ -105,7 +114,14 @@ class PickedEngine:
 
     def exact(self) -> PickedEngine:
         """The same rows, summed in double precision."""
-        return PickedEngine(self.whole.exact(), self.rows)
+        return self._of(self.whole.exact())
+
+    def rough(self) -> PickedEngine:
+        """The same rows, multiplied in single precision."""
+        return self._of(self.whole.rough())
+
+    def _of(self, whole: ChunkedEngine) -> PickedEngine:
+        return self if whole is self.whole else PickedEngine(whole, self.rows)
 
     def _picked(self, every: Iterator[Piece]) -> Iterator[Piece]:
         start = 0

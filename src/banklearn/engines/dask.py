@@ -90,8 +90,17 @@ class DaskEngine:
 
     def exact(self) -> DaskEngine:
         """The same pieces, summed in double precision."""
+        return self._summed("double")
+
+    def rough(self) -> DaskEngine:
+        """The same pieces, multiplied in single precision."""
+        return self._summed("mixed")
+
+    def _summed(self, arithmetic: Arithmetic) -> DaskEngine:
+        if arithmetic == self.arithmetic:
+            return self
         other = copy(self)
-        other.arithmetic = "double"
+        other.arithmetic = arithmetic
         return other
 
     def subset(self, rows: NDArray[np.intp]) -> Engine:

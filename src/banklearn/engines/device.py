@@ -220,6 +220,10 @@ class DeviceEngine:
         """Itself: chains on it do not look for rounding."""
         return self
 
+    def rough(self) -> DeviceEngine:
+        """Itself: a GPU for double precision is as fast in it."""
+        return self
+
     def subset(self, rows: NDArray[np.intp]) -> DeviceEngine:
         """Some of the rows, copied on the device."""
         weight = None if self.weight is None else self.weight[rows]

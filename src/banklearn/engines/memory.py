@@ -57,7 +57,16 @@ class MemoryEngine:
 
     def exact(self) -> MemoryEngine:
         """The same rows, summed in double precision."""
-        return MemoryEngine(self.X, self.y, self.weight, self.block_rows)
+        return self._summed("double")
+
+    def rough(self) -> MemoryEngine:
+        """The same rows, multiplied in single precision."""
+        return self._summed("mixed")
+
+    def _summed(self, arithmetic: Arithmetic) -> MemoryEngine:
+        if arithmetic == self.arithmetic:
+            return self
+        return MemoryEngine(self.X, self.y, self.weight, self.block_rows, arithmetic)
 
     def subset(self, rows: NDArray[np.intp]) -> MemoryEngine:
         """Some of the rows, copied."""

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
 from banklearn.engines.host import HostOps
-from banklearn.gram import GramSum, ProposalSum
+from banklearn.gram import GradientSum, GramSum, ProposalSum
 from banklearn.numerics import single
+from banklearn.numerics.blas import single_times
 
 Array = NDArray[np.float64]
 Arithmetic = Literal["double", "mixed"]
@@ -34,8 +35,14 @@ class MixedOps(HostOps):
         single.add_cross(C, A, B, factor)
 
     def times(self, A: Any, B: Any) -> Any:
-        """A B, one of them features; summed in double precision."""
-        return single.rows_times(A, B) if A.dtype == self.dtype else single.times_rows(A, B)
+        """A B, one of them features, summed in double precision; or both in single precision."""
+        if A.dtype != self.dtype:
+            return single.times_rows(A, B)
+        return single_times(A, B) if B.dtype == self.dtype else single.rows_times(A, B)
+
+    def inverse(self, L: Array) -> Any:
+        """(L L')^-1, rounded to what it is multiplied by."""
+        return super().inverse(L).astype(self.dtype)
 
 
 class Products:
@@ -46,6 +53,6 @@ class Products:
         self._products = MixedOps() if arithmetic == "mixed" else self._exact
 
     def __call__(self, statistic: Statistic[Any]) -> HostOps:
-        """Gradients and everything that is no product of features stays in double precision."""
-        product = isinstance(statistic, GramSum | ProposalSum)
+        """What is no product of features stays in double precision."""
+        product = isinstance(statistic, GramSum | ProposalSum | GradientSum)
         return self._products if product else self._exact

@@ -139,6 +139,18 @@ def single_product(C: Single, A: Single, B: Single) -> None:
     _sgemm(_T, _N, _int(q), _int(p), _int(n), one, b, ldb, a, lda, zero, c, ldc)
 
 
+def single_times(A: Single, B: Single) -> Single:
+    """A B in single precision; row-ordered A (p, n), B (n, q)."""
+    (p, n), q = A.shape, B.shape[1]
+    C = np.empty((p, q), np.float32)
+    one, zero = (ctypes.byref(ctypes.c_float(value)) for value in (1.0, 0.0))
+    a, lda = _place(A)
+    b, ldb = _place(B)
+    c, ldc = _place(C)
+    _sgemm(_N, _N, _int(q), _int(p), _int(n), one, b, ldb, a, lda, zero, c, ldc)
+    return C
+
+
 def single_square(C: Single, A: Single) -> None:
     """Lower triangle of C = A A' in single precision; row-ordered C (p, p), A (p, n)."""
     p, n = A.shape
