@@ -126,8 +126,10 @@ def times_at(N: int, d: int, M: int, rate: MatrixRate) -> dict[str, Any]:
     ext = engine.sum(statistic)
     h, log_u = 1, np.log(np.random.default_rng(2).random(M))
     form = likelihood.accept_form(ext)
-    target = gradient.Target(engine, likelihood, "constant", state, working, JitterCount())
-    V = target.whiten(state.W)
+    target = gradient.Target(
+        engine, likelihood, "constant", model.prior, state, working, JitterCount()
+    )
+    here = target.known(state.W, chain.gram, chain.solved)
     holder = [chain, 0]
 
     def one_sweep() -> None:
@@ -150,10 +152,8 @@ def times_at(N: int, d: int, M: int, rate: MatrixRate) -> dict[str, Any]:
             lambda: sweep.update_mixture(state, model.prior, STREAMS, 3)
         ),
         "whole sweep ms": median_ms(one_sweep, 7),
-        "gradient evaluation ms": median_ms(lambda: target.point(V)),
-        "gradient pass alone ms": median_ms(
-            lambda: target.known(V, state.W, chain.gram, chain.solved)
-        ),
+        "gradient evaluation ms": median_ms(lambda: target.sloping(target.at(state.W))),
+        "gradient pass alone ms": median_ms(lambda: target.sloping(here)),
     }  # fmt: skip
     out["accept step ms, in memory from this size"] = accept_sizes(
         lambda: accept_in_turn(ext, state.lam, h, log_u, *form)
@@ -290,13 +290,13 @@ def agreement(N: int = 270_000, d: int = 10, M: int = 96) -> dict[str, float]:
             working = likelihood.working(chain.beta, STREAMS, 1)
             gram = engine.sum(GramSum(W, "constant", working, 1))
             target = gradient.Target(
-                engine, likelihood, "constant", chain.state, working, JitterCount()
+                engine, likelihood, "constant", model.prior, chain.state, working, JitterCount()
             )
             W_star = nearby(W)
             ext = sweep.extended(engine, model, chain, W_star, working)
             seen = {"gram": gram.in_memory()[0], "r": gram.r}
             seen |= {"extended gram": ext.in_memory()[0], "extended r": ext.r}
-            seen["gradient"] = target.point(target.whiten(W)).slope.ravel()[None]
+            seen["gradient"] = target.sloping(target.at(W)).slope.ravel()[None]
             for i in range(1, 4):
                 chain, _ = sweep.step(chain, engine, model, sweep.Tuning(), STREAMS, i)
             for label, values in (seen | {"W after 3 sweeps": chain.state.W}).items():

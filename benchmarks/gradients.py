@@ -1,125 +1,157 @@
-"""Whether gradient moves pay on this machine: hold-outs of training rows, at equal time.
+"""Whether gradient moves pay: hold-outs of training rows, one core, at equal time.
 
-    python benchmarks/gradients.py [--sets noise,bike,eeg] [--rows 4000] [--seconds 80]
-        [--every 0,5] [--seeds 0,1] [--frequencies 192] [--out FILE]
+For each set and seed a fifth of the training rows of fold 0 is held out. Fits that differ in
+``gradient_every`` alone have one core each, and end after the same time. Compared are the
+error on held-out rows (squared error of the standardised target, or error rate), minus the log
+predictive density there, and the mean log likelihood of the last sweeps.
 
-For each set and seed, fits that differ in ``gradient_every`` alone run at the same time, each in a
-process of its own with one thread, so that they share the machine alike whatever else it does. Rows
-are drawn from the training rows of the first fold; a fifth of them is held out. Printed are the
-error on held-out rows (MSE of the standardised target, or error rate), minus the log predictive
-density, the mean log likelihood of the last ten draws, and sweeps made.
+On 16 cores, in three minutes; what was measured is kept in --work:
+
+    python benchmarks/gradients.py --jobs 16 --work DIR [--sets noise,concrete,bike,eeg]
+        [--seconds 110] [--every 0,auto] [--seeds 2] [--chains 1] [--out DIR/gradients.md]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import warnings
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from studies import measured, processors, publish, study_parser
+from study_sets import study_rows, task_of
+
+from banklearn import BankClassifier, BankRegressor
+from banklearn.datasets.names import Task
+from banklearn.experiments.cells import Cell, Record, parameters_of
+from banklearn.experiments.one_fold import compile_first
+from banklearn.experiments.tables import markdown
+
+#: Sweeps at the end of a chain whose log likelihood is averaged.
+LAST = 10
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="gradient moves at equal time")
-    parser.add_argument("--sets", default="noise,bike,eeg")
-    parser.add_argument("--rows", type=int, default=4000)
-    parser.add_argument("--seconds", type=float, default=80.0)
-    parser.add_argument("--every", default="0,5", help="values of gradient_every, side by side")
-    parser.add_argument("--seeds", default="0")
-    parser.add_argument("--frequencies", type=int, default=192)
-    parser.add_argument("--out", type=Path, default=None, help="append results as lines of JSON")
-    parser.add_argument("--one", default=None, help=argparse.SUPPRESS)
-    return parser.parse_args()
+def estimator(
+    task: Task, every: str, chains: int, seed: int, seconds: float, M: int
+) -> BankRegressor | BankClassifier:
+    """The estimator of a cell."""
+    kind = BankRegressor if task == "regression" else BankClassifier
+    gradient_every = every if every == "auto" else int(every)
+    settings = {"n_chains": chains, "max_time": seconds, "gradient_every": gradient_every}
+    return kind(M, random_state=seed, device="cpu", **settings)
 
 
-def one(name: str, seed: int, every: str, given: argparse.Namespace) -> dict[str, Any]:
-    """One fit, in this process."""
-    import numpy as np
-
-    from banklearn import BankClassifier, BankRegressor
-    from banklearn.datasets import folds, load
-
-    data = load(name)
-    train = folds(len(data.y))[0][0]
-    rows = np.random.default_rng(1000 + seed).permutation(train)[: given.rows]
-    X, y = data.X[rows], data.y[rows]
-    kept = len(y) - len(y) // 5
-    kind = BankRegressor if data.task == "regression" else BankClassifier
-    if data.task == "regression":
-        y = (y - y[:kept].mean()) / y[:kept].std()
-    options: dict[str, Any] = {"n_chains": 1, "random_state": seed, "max_time": given.seconds}
-    # First something small, so that compiling is no part of the time.
-    kind(20, n_warmup=2, n_draws=1, gradient_every=1, random_state=0).fit(X[:200], y[:200])
+def measure(
+    name: str, every: str, chains: int, seed: int, seconds: float, M: int, rows: int | None
+) -> Record:
+    """One fit, and how it does on the rows that were held out."""
+    data = study_rows(name, rows)
+    order = np.random.default_rng(1000 + seed).permutation(len(data.y))
+    held, kept = np.split(order, [len(order) // 5])
+    compile_first("bank", data.task)
+    model: Any = estimator(data.task, every, chains, seed, seconds, M)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the time is meant to end the fit
-        model = kind(
-            given.frequencies,
-            n_draws=400,
-            gradient_every=every if every == "auto" else int(every),
-            **options,
-        )
-        model.fit(X[:kept], y[:kept])
+        warnings.simplefilter("ignore", ConvergenceWarning)  # time is meant to end it
+        model.fit(data.X[kept], data.y[kept])
+    X, y = data.X[held], data.y[held]
     if data.task == "regression":
-        error = float(((model.predict(X[kept:]) - y[kept:]) ** 2).mean())
-        density = -float(model.log_predictive_density(X[kept:], y[kept:]).mean())
+        error = float(((model.predict(X) - y) ** 2).mean())
+        density = float(model.log_predictive_density(X, y).mean())
     else:
-        p = model.predict_proba(X[kept:])
-        place = np.searchsorted(model.classes_, y[kept:])
+        p, place = model.predict_proba(X), np.searchsorted(model.classes_, y)
         error = float((p.argmax(axis=1) != place).mean())
-        density = -float(np.log(np.maximum(p[np.arange(len(place)), place], 1e-12)).mean())
-    trace = model.trace_[0]
+        density = float(np.log(np.maximum(p[np.arange(len(y)), place], 1e-12)).mean())
     return {
         "set": name,
-        "seed": seed,
         "every": every,
+        "seed": seed,
         "error": error,
-        "minus_log_density": density,
-        "log_likelihood": float(trace["log_likelihood"][trace["warmup"] :][-30:].mean()),
-        "sweeps": model.n_sweeps_[0],
-        "warmup": int(trace["warmup"]),
-        "draws": len(model.draws_),
-        "schedule": model.schedule_[0],
+        "minus_log_density": -density,
+        "log_likelihood": mean_over(model, lambda t: t["log_likelihood"][-LAST:].mean()),
+        "sweeps": mean_over(model, lambda t: len(t["K"])),
+        "warmup": mean_over(model, lambda t: t["warmup"]),
+        "moves": mean_over(model, lambda t: np.isfinite(t["gradient_acceptance"]).sum()),
+        "schedule": model.schedule_,
     }
 
 
-def main() -> None:
-    given = arguments()
-    if given.one:
-        name, seed, every = given.one.split(":")
-        print(json.dumps(one(name, int(seed), every, given)))
-        return
-    print("| set | seed | gradient_every | error | minus log density | log lik. | sweeps |")
-    print("|---|---|---|---|---|---|---|")
-    for name in given.sets.split(","):
-        for seed in given.seeds.split(","):
-            children = [
-                subprocess.Popen(
-                    [sys.executable, __file__, *sys.argv[1:], "--one", f"{name}:{seed}:{every}"],
-                    stdout=subprocess.PIPE,
-                    env={**os.environ, **ONE_THREAD},
-                    text=True,
-                )
-                for every in given.every.split(",")
+def mean_over(model: Any, value: Callable[[dict[str, Any]], float]) -> float:
+    """The mean over chains."""
+    return float(np.mean([value(trace) for trace in model.trace_]))
+
+
+def cell(
+    name: str, every: str, chains: int, seed: int, seconds: float, M: int, rows: int | None
+) -> Cell:
+    """One fit."""
+    arguments = {"name": name, "every": every, "chains": chains, "seed": seed, "seconds": seconds}
+    arguments |= {"M": M, "rows": rows}
+    parameters = parameters_of(estimator(task_of(name), every, chains, seed, seconds, M))
+    label = f"gradients-{name}-{every}-{seed}"
+    # In order of seeds, so that what is measured first are whole comparisons.
+    return Cell(
+        label, "gradients:measure", arguments, "", -float(seed), parameters, at_most=seconds + 20.0
+    )
+
+
+def table(records: Sequence[Record]) -> str:
+    """A line for each set and value of gradient_every, seeds side by side."""
+    lines = []
+    for name, every in dict.fromkeys((r["set"], r["every"]) for r in records):
+        mine = [r for r in records if (r["set"], r["every"]) == (name, every)]
+        lines.append(
+            [
+                name,
+                every,
+                ", ".join(f"{r['error']:.4f}" for r in mine),
+                ", ".join(f"{r['minus_log_density']:.3f}" for r in mine),
+                ", ".join(f"{r['log_likelihood']:.0f}" for r in mine),
+                ", ".join(f"{r['sweeps']:.0f}" for r in mine),
+                ", ".join(f"{r['moves']:.0f}" for r in mine),
             ]
-            for child in children:
-                text, _ = child.communicate()
-                if child.returncode:
-                    raise SystemExit(f"A fit of {name} failed.")
-                found = json.loads(text.splitlines()[-1])
-                print(
-                    f"| {name} | {seed} | {found['every']} | {found['error']:.4f} | "
-                    f"{found['minus_log_density']:.4f} | {found['log_likelihood']:.1f} | "
-                    f"{found['sweeps']} |",
-                    flush=True,
-                )
-                if given.out is not None:
-                    with given.out.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(found) + "\n")
+        )
+    header = ["set", "`gradient_every`", "error", "minus log density", "log likelihood"]
+    return markdown([*header, "sweeps", "gradient moves"], lines)
+
+
+def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
+    """How the table was measured."""
+    return (
+        f"M = {options.frequencies}, chains: {options.chains}, one core, {options.seconds:g} s "
+        f"({processors(records)}). Four fifths of the training rows of fold 0, errors on the last "
+        f"fifth, an entry for each way to draw it; log likelihood of the last {LAST} sweeps, "
+        "sweeps and moves as means over chains."
+    )
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = study_parser(
+        __doc__, "gradients", "noise,concrete,bike,eeg", "fits", cores_per_job=None
+    )
+    parser.add_argument("--seconds", type=float, default=110.0, help="of every fit")
+    parser.add_argument("--every", default="0,auto", help="values of gradient_every, side by side")
+    parser.add_argument("--seeds", type=int, default=2, help="seeds 0, 1, ...")
+    parser.add_argument("--chains", type=int, default=1, help="of every fit")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Record]:
+    """Measure what has not been measured, and write the table."""
+    options = parse(arguments)
+    how = (options.seconds, options.frequencies, options.rows)
+    cells = [
+        cell(name, every, options.chains, seed, *how)
+        for name in options.sets.split(",")
+        for every in options.every.split(",")
+        for seed in range(options.seeds)
+    ]
+    records = measured(cells, options)
+    if records:
+        publish(options.out, table(records), legend(records, options), records)
+    return records
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ def warmed(problem: Problem, streams: Streams, seconds: float) -> tuple[Chain, T
 
 def papers(tuning: Tuning) -> Tuning:
     """The paper's move and no other that there is, with the step of lam that warm-up found."""
-    off = {"gradient_every": 0, "interweave_every": 0, "rescale": False}
+    off = {"gradient_every": 0, "pace": None, "interweave_every": 0, "rescale": False}
     known = {field.name for field in fields(tuning)}
     others = {name: value for name, value in off.items() if name in known}
     return replace(tuning, moves=Moves(jump=1.0, switch=0.0), **others)

@@ -22,6 +22,7 @@ from banklearn.numerics.streams import Streams
 from banklearn.posterior.draws import spectral_mixture
 from banklearn.sampler import joint_move, sweep
 from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import dense_log_evidence, make_prior, plain_features
 from labels import draw_beta, draw_labels, stick
@@ -117,6 +118,7 @@ def one_data_set(name: str, master: int, index: int) -> list[int]:
         Moves(jump=0.5, rho_min=0.2, switch=0.5, exchange=0.5),
         lam_step=1.0,
         gradient_every=4,
+        gradient=GradientTuning(0.6, 4),
         interweave_every=2,
     )
     streams = Streams(master * 1000 + list(SETTINGS).index(name), index)

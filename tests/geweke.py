@@ -40,6 +40,7 @@ from banklearn.sampler import (
     switch,
 )
 from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import dense_log_evidence, make_prior, plain_features
@@ -99,6 +100,13 @@ class Kind:
         return float(log_p.sum())
 
 
+def log_members(state: State) -> float:
+    """The log density of the frequencies given their components, up to a constant."""
+    away, Sigma = state.W - state.mu[state.Z], state.Sigma[state.Z]
+    squares = (away * np.linalg.solve(Sigma, away[..., None])[..., 0]).sum()
+    return float(-0.5 * (squares + np.linalg.slogdet(Sigma)[1].sum()))
+
+
 Value = Callable[[Everything, Kind], float]
 #: Quantities whose law is known.
 LAWS: dict[str, tuple[Value, Any]] = {
@@ -121,6 +129,7 @@ FUNCTIONS: dict[str, Value] = {
     "K": lambda e, k: e.state.K,
     "log |Sigma|": lambda e, k: np.linalg.slogdet(e.state.Sigma[e.state.Z[2]])[1],
     "link": lambda e, k: k.link(e),
+    "W given its component": lambda e, k: log_members(e.state),
 }
 
 
@@ -235,10 +244,13 @@ LOCAL = replace(STILL, moves=Moves(jump=0.0, rho_min=0.2))
 SWITCHES = replace(STILL, moves=Moves(jump=1.0, switch=1.0))
 EXCHANGES = replace(STILL, moves=Moves(exchange=1.0))
 WOVEN = replace(STILL, interweave_every=1, interweave=InterweaveTuning((0.5, 0.5, 0.8)))
+#: Steps so long that a third of the trajectories arrives: decisions matter.
+FLIGHTS = replace(STILL, gradient_every=1, gradient=GradientTuning(step=0.6, length=4))
 ALL_MOVES = Tuning(
     Moves(jump=0.5, rho_min=0.2, switch=0.5, exchange=0.5),
     lam_step=0.8,
     gradient_every=3,
+    gradient=GradientTuning(0.6, 4),
     interweave_every=2,
 )
 
@@ -256,11 +268,7 @@ ALONE: dict[str, tuple[Kind, Update, int]] = {
     "regression: switches": (REGRESSION, by_step(SWITCHES, *REST), 1),
     "regression: interweaving": (REGRESSION, by_step(WOVEN, *REST, "proposals"), 2),
     "regression: all at once": (REGRESSION, by_step(replace(LOCAL, scheme="at-once"), *REST), 1),
-    "regression: gradient": (
-        REGRESSION,
-        by_step(replace(STILL, gradient_every=1), *REST, "proposals"),
-        1,
-    ),
+    "regression: gradient": (REGRESSION, by_step(FLIGHTS, *REST, "proposals"), 8),
     "two classes: weights": (TWO, by_step(STILL, *REST, "proposals"), 1),
     "two classes: lam": (TWO, by_step(replace(STILL, lam_step=1.0), *REST, "proposals"), 2),
     "two classes: jumps": (TWO, by_step(JUMPS, *REST), 1),
@@ -269,15 +277,15 @@ ALONE: dict[str, tuple[Kind, Update, int]] = {
     "two classes: local moves": (TWO, by_step(LOCAL, *REST), 1),
     "two classes: gradient": (
         TWO,
-        by_step(replace(STILL, gradient_every=1), *REST, "proposals"),
-        1,
+        by_step(FLIGHTS, *REST, "proposals"),
+        4,
     ),
     "three classes: weights": (THREE, by_step(STILL, *REST, "proposals"), 1),
     "three classes: jumps": (THREE, by_step(JUMPS, *REST), 1),
     "three classes: gradient": (
         THREE,
-        by_step(replace(STILL, gradient_every=1), *REST, "proposals"),
-        1,
+        by_step(FLIGHTS, *REST, "proposals"),
+        4,
     ),
     "joint move: frequencies": (
         TWO,
@@ -298,8 +306,8 @@ ALONE: dict[str, tuple[Kind, Update, int]] = {
     "five classes: interweaving": (FIVE, by_step(WOVEN, *REST, "proposals"), 1),
     "five classes: gradient": (
         FIVE,
-        by_step(replace(STILL, gradient_every=1), *REST, "proposals"),
-        1,
+        by_step(FLIGHTS, *REST, "proposals"),
+        4,
     ),
     "five classes: rescaling": (FIVE, rescale_alone, 5),
     "joint move, five classes: frequencies": (

@@ -9,6 +9,7 @@ from banklearn.model.generative import draw_state
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import joint_move, sweep
 from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import make_prior, plain_features
 from labels import draw_beta, draw_labels, stick
@@ -18,12 +19,13 @@ PRIOR = make_prior(2, np.random.default_rng(3), lam_log_mean=-1.5, psi_shape=3.0
 
 SAMPLERS = {
     "polya-gamma": (sweep, Tuning(Moves(jump=0.5, rho_min=0.2))),
-    "polya-gamma, gradient": (sweep, Tuning(gradient_every=1)),
+    "polya-gamma, gradient": (sweep, Tuning(gradient_every=1, gradient=GradientTuning(0.6, 4))),
     "polya-gamma, all moves": (
         sweep,
         Tuning(
             Moves(jump=0.7, rho_min=0.2, switch=0.7, exchange=0.5),
             gradient_every=1,
+            gradient=GradientTuning(0.6, 4),
             interweave_every=1,
         ),
     ),

@@ -112,6 +112,19 @@ def test_whether_a_chain_climbs_is_told_by_quarters(scripts):
     assert scripts("mixing").quarters(np.arange(8.0)) == [0.5, 2.5, 4.5, 6.5]
 
 
+@pytest.mark.alone
+def test_fits_with_and_without_gradient_moves_are_scored_on_rows_held_out(scripts, tmp_path):
+    gradients = scripts("gradients")
+    command = [*TINY, "--seconds", "0.5", "--seeds", "1", "--every", "0,1", *places(tmp_path)]
+    records = gradients.main(command)
+    assert [(r["set"], r["every"]) for r in records] == [
+        (name, every) for name in ("arm", "arm-near") for every in ("0", "1")
+    ]
+    assert [r["moves"] > 0 for r in records] == [False, True, False, True]
+    assert all(np.isfinite([r["error"], r["minus_log_density"]]).all() for r in records)
+    assert (tmp_path / "study.md").read_text().count("| arm-near |") == 2
+
+
 def test_the_pictures_of_the_readme_can_be_drawn(scripts):
     assert set(scripts("figures").FIGURES) == {"learned-kernel.png", "paper-size.png"}
 
@@ -122,7 +135,9 @@ def test_the_papers_schedule_jumps_and_nothing_else(scripts):
     problem = chains.prepare(data.task, data.X, data.y, data.X[:3], 6)
     tuning = mixing.papers(problem.tuning)
     assert not any(tuning.interweaves(s) for s in range(5))
-    assert tuning.gradient_every == 0
+    assert problem.tuning.pace is not None
+    assert tuning.pace is None
+    assert not any(tuning.gradients(s) for s in range(1, 100))
     assert (tuning.moves.draw_rho(50, np.random.default_rng(0)) == 1.0).all()
     assert tuning.moves.switch == 0.0
 

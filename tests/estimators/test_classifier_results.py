@@ -198,6 +198,13 @@ def test_a_gradient_move_can_be_mixed_in():
     assert model.score(NEW, NEW_THREE) > 0.6
 
 
+def test_the_joint_move_is_no_schedule_of_other_moves():
+    (schedule,) = small(inference="laplace-mh", n_chains=1).fit(X, TWO).schedule_
+    told = {name: value for name, value in schedule.items() if name.startswith("interweave")}
+    assert set(told.values()) == {0.0}
+    assert (schedule["gradient_rate"], schedule["gradient_tried"]) == (0.0, 0)
+
+
 @pytest.mark.parametrize("inference", ["polya-gamma", "laplace-mh"])
 def test_an_interruption_keeps_the_draws_so_far(inference, monkeypatch):
     from banklearn.estimators.progress import Progress

@@ -14,6 +14,7 @@ from banklearn.model.features import feature_rows
 from banklearn.numerics.linalg import JitterCount
 from banklearn.sampler import ascent, precision
 from banklearn.sampler.sweep import Model
+from helpers import make_problem
 from trees import rare_classes
 
 SMALL = {"n_frequencies": 12, "n_warmup": 15, "n_draws": 6, "thin": 1, "random_state": 0}
@@ -108,8 +109,27 @@ def classification_parts(labels):
 
 def height_at(engine, model, state, working):
     gram, solved = ascent.measure(engine, model, state, working)
-    target = ascent.Target(engine, model.likelihood, model.trend, state, working, JitterCount())
-    return ascent.log_height(model, state, gram, solved, target.whiten(state.W))
+    return ascent.log_height(model, state, gram, solved, ascent.Whitening(state).done(state.W))
+
+
+def slope_at(engine, model, state, working):
+    """The log evidence of a state, and its gradient in whitened frequencies."""
+    gram, solved = ascent.measure(engine, model, state, working)
+    rest = (model.likelihood, model.trend, working, state.W, gram, solved)
+    slope = ascent.evidence_slope(engine, *rest)
+    roots = np.linalg.cholesky(state.Sigma)[state.Z]
+    return solved.log_evidence, np.einsum("jab,ja->jb", roots, slope)
+
+
+def test_whitening_is_undone():
+    state = make_problem(3, M=8).state
+    white = ascent.Whitening(state)
+    V = white.done(state.W)
+    for j, k in enumerate(state.Z):
+        square = V[j] @ V[j]
+        away = state.W[j] - state.mu[k]
+        assert square == pytest.approx(away @ np.linalg.solve(state.Sigma[k], away), rel=1e-9)
+    np.testing.assert_allclose(white.undone(V), state.W, rtol=1e-9, atol=1e-12)
 
 
 def test_the_heights_of_a_classifier_rise_from_round_to_round(classification_parts):
@@ -146,11 +166,11 @@ def test_frequencies_climb_to_where_evidence_and_prior_balance(regression_parts)
     working = ascent.working_of(engine, model, state, weights)
     summit = ascent.climb(engine, model, state, weights, 1, 500)
     top = summit.state.with_(lam=state.lam)  # which changes last
-    target = ascent.Target(engine, model.likelihood, model.trend, top, working, JitterCount())
-    V = target.whiten(top.W)
+    white = ascent.Whitening(top)
+    V = white.done(top.W)
     pull = float((V**2).sum())  # of the prior, towards shorter V; the evidence pulls as much
     assert pull > 1.0
-    slope = float((target.point(V).slope * V).sum())
+    slope = float((slope_at(engine, model, top, working)[1] * V).sum())
     assert slope == pytest.approx(pull, rel=0.02)
 
 
@@ -240,14 +260,14 @@ def test_the_best_lam_stays(regression_parts):
 def test_frequencies_climb_as_l_bfgs_with_twenty_steps_in_mind(regression_parts):
     engine, model, state, weights = regression_parts
     working = ascent.working_of(engine, model, state, weights)
-    target = ascent.Target(engine, model.likelihood, model.trend, state, working, JitterCount())
+    white = ascent.Whitening(state)
 
     def objective(v):
         V = v.reshape(state.W.shape)
-        point = target.point(V)
-        return 0.5 * (V**2).sum() - point.solved.log_evidence, (V - point.slope).ravel()
+        evidence, slope = slope_at(engine, model, state.with_(W=white.undone(V)), working)
+        return 0.5 * (V**2).sum() - evidence, (V - slope).ravel()
 
-    start, ends = target.whiten(state.W).ravel(), {}
+    start, ends = white.done(state.W).ravel(), {}
     for memory in (19, 20, 21):
         options = {"maxiter": 40, "maxcor": memory}
         ends[memory] = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x

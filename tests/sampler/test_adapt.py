@@ -5,15 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from banklearn.numerics.linalg import JitterCount
-from banklearn.numerics.streams import Streams
-from banklearn.sampler import decisions, gradient, interweave, precision, sweep
+from banklearn.sampler import decisions, gradient, interweave, sweep
 from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.gradient import GradientTuning
+from banklearn.sampler.gradient import GradientTuning, Metric, Outcome
 from banklearn.sampler.interweave import InterweaveTuning
-from banklearn.sampler.schedule import Gain, Trial, counted_costs
-from banklearn.sampler.sweep import Info, Model, Tuning
-from helpers import fresh_gram, make_problem
+from banklearn.sampler.schedule import Pace
+from banklearn.sampler.sweep import Info, Tuning
 
 
 def info_of(**changes):
@@ -26,7 +23,7 @@ def info_of(**changes):
         "interweave_acceptance": np.full(3, np.nan),
         "lam_acceptance": 0.44,
         "gradient_acceptance": float("nan"),
-        "slope": None,
+        "flown": None,
         "K": 2,
         "alpha": 1.0,
         "lam": 1.0,
@@ -38,14 +35,16 @@ def info_of(**changes):
 
 def test_where_everything_begins():
     assert (Moves().jump, Moves().rho_min, Moves().switch) == (0.5, 0.02, 0.0)
-    assert (GradientTuning().step, GradientTuning().length) == (0.3, 3)
-    assert GradientTuning().square is None
+    assert (GradientTuning().step, GradientTuning().length) == (0.2, 24)
+    assert GradientTuning().metric is None
+    assert (GradientTuning().single, GradientTuning().times) == (True, 0)
+    assert (GradientTuning().reach, GradientTuning().steps) == (None, 24)
     assert InterweaveTuning().steps == (0.1, 0.1, 0.3)
     tuning = Tuning()
     assert (tuning.lam_step, tuning.scheme) == (0.3, "in-turn")
     assert (tuning.gradient_every, tuning.interweave_every) == (0, 0)
     assert tuning.rescale is True
-    assert tuning.trial is None
+    assert tuning.pace is None
 
 
 @pytest.mark.parametrize("i", [1, 7, 400])
@@ -64,37 +63,91 @@ def test_the_step_of_lam_stays_in_bounds():
         assert after.lam_step == bound
 
 
+def flown(probability, squares=1.0, rounding=0.0):
+    seen = Metric(squares * np.eye(2), 3.0 * squares * np.eye(2))
+    return Outcome(None, probability, seen, rounding)
+
+
 @pytest.mark.parametrize(("probability", "times"), [(0.2, 1), (0.7, 3), (1.0, 40)])
-def test_gradient_steps_aim_at_70_percent_and_remember_squares(probability, times):
-    slope = np.array([[1.0, 3.0], [-2.0, 0.5]])
-    seen = np.array([[5.0, 5.0], [2.125, 2.125]])  # mean squares by frequency
-    old = np.array([[1.0, 1.0], [4.0, 4.0]])
-    first = gradient.adapt(GradientTuning(), probability, slope, times)
-    later = gradient.adapt(GradientTuning(square=old), probability, slope, times)
-    step = 0.3 * np.exp(2 * (probability - 0.7) / np.sqrt(1 + 0.2 * times))
-    rate = max(0.1, 1 / (1 + times))
-    for after, square in ((first, seen), (later, (1 - rate) * old + rate * seen)):
+def test_gradient_steps_aim_at_70_percent_and_remember_the_metric(probability, times):
+    old = Metric(np.array([[4.0, 1.0], [1.0, 2.0]]), np.eye(2))
+    outcome = flown(probability)
+    first = gradient.adapt(GradientTuning(times=times - 1), outcome)
+    later = gradient.adapt(GradientTuning(metric=old, times=times - 1), outcome)
+    step = 0.2 * np.exp(0.5 * (probability - 0.7) / np.sqrt(1 + 0.1 * times))
+    rate = max(0.1, 1 / times)
+    expected = Metric(
+        (1 - rate) * old.squares + rate * outcome.seen.squares,
+        (1 - rate) * old.precisions + rate * outcome.seen.precisions,
+    )
+    for after, metric in ((first, outcome.seen), (later, expected)):
         assert after.step == pytest.approx(step, rel=1e-12)
-        assert after.length == 3
-        np.testing.assert_allclose(after.square, square, rtol=1e-12)
-    np.testing.assert_allclose(first.coordinate_steps((2, 2)), 1 / np.sqrt(1 + seen), rtol=1e-12)
-    np.testing.assert_array_equal(GradientTuning().coordinate_steps((2, 3)), np.ones((2, 3)))
+        assert (after.length, after.single, after.times) == (24, True, times)
+        np.testing.assert_allclose(after.metric.squares, metric.squares, rtol=1e-12)
+        np.testing.assert_allclose(after.metric.precisions, metric.precisions, rtol=1e-12)
 
 
 def test_gradient_steps_stay_in_bounds():
-    slope = np.ones((2, 1))
-    assert gradient.adapt(GradientTuning(step=1.01e-4), 0.0, slope, 0).step == 1e-4
-    assert gradient.adapt(GradientTuning(step=1.4), 1.0, slope, 0).step == 1.5
+    assert gradient.adapt(GradientTuning(step=1.01e-4), flown(0.0)).step == 1e-4
+    assert gradient.adapt(GradientTuning(step=1.4), flown(1.0)).step == 1.5
 
 
-@pytest.mark.parametrize(("every", "i", "times"), [(4, 8, 2), (1, 3, 3), (0, 5, 5)])
-def test_gradient_moves_count_their_own_times(every, i, times):
-    slope = np.array([[1.0], [2.0]])
-    tuning = Tuning(gradient_every=every, gradient=GradientTuning(square=np.ones((2, 1))))
-    after = sweep.adapt(tuning, info_of(slope=slope, gradient_acceptance=0.3), i)
-    expected = gradient.adapt(tuning.gradient, 0.3, slope, times)
-    assert after.gradient.step == expected.step
-    np.testing.assert_array_equal(after.gradient.square, expected.square)
+@pytest.mark.parametrize(
+    ("rounding", "single"), [(0.5, True), (0.51, False), (np.inf, False), (np.nan, True)]
+)
+def test_gradients_are_followed_in_double_precision_once_rounding_shows(rounding, single):
+    before = GradientTuning(metric=Metric(np.eye(2), np.eye(2)))
+    after = gradient.adapt(before, flown(0.0, rounding=rounding))
+    assert after.single is single
+    # A step must not become shorter for what rounding did.
+    assert (after.step == before.step) is not single
+    still = gradient.adapt(replace(before, single=False), flown(0.0, rounding=rounding))
+    assert not still.single
+    assert still.step < before.step
+
+
+@pytest.mark.parametrize(
+    ("reach", "probability", "after"),
+    [(1, 0.51, 4), (4, 0.9, 10), (10, 1.0, 10), (9, 0.19, 2), (2, 0.0, 1), (1, 0.0, 1)]
+    + [(5, p, 5) for p in (0.2, 0.35, 0.5)]
+    + [(None, p, None) for p in (0.0, 1.0)],
+)
+def test_trajectories_that_arrive_go_further(reach, probability, after):
+    tuning = GradientTuning(length=10, reach=reach)
+    found = gradient.adapt(tuning, flown(probability))
+    assert (found.reach, found.length) == (after, 10)
+    assert found.steps == (10 if after is None else after)
+
+
+@pytest.mark.parametrize(("reach", "after"), [(None, None), (1, 1), (3, 1), (24, 6)])
+def test_more_rows_begin_with_shorter_trajectories(reach, after):
+    tuning = GradientTuning(reach=reach)
+    assert gradient.warier(tuning) == replace(tuning, reach=after)
+
+
+@pytest.mark.parametrize("part", ["squares", "precisions"])
+def test_a_metric_that_is_not_finite_is_forgotten(part):
+    seen = replace(flown(0.3).seen, **{part: np.full((2, 2), np.nan)})
+    after = gradient.adapt(GradientTuning(), Outcome(None, 0.3, seen, 0.0))
+    assert after.metric is None
+    assert after.step < 0.2
+
+
+def test_what_nobody_saw_changes_no_metric():
+    old = Metric(np.eye(2), np.eye(2))
+    after = gradient.adapt(GradientTuning(metric=old), Outcome(None, 0.0, None, np.inf))
+    assert after.metric is old
+    assert gradient.adapt(GradientTuning(), Outcome(None, 0.0, None, np.inf)).metric is None
+
+
+@pytest.mark.parametrize("i", [3, 50])
+def test_gradient_moves_count_their_own_times(i):
+    old = GradientTuning(metric=Metric(np.eye(2), np.eye(2)), times=4)
+    after = sweep.adapt(Tuning(gradient_every=2, gradient=old), info_of(flown=flown(0.3)), i)
+    expected = gradient.adapt(old, flown(0.3))
+    assert (after.gradient.step, after.gradient.times) == (expected.step, 5)
+    np.testing.assert_array_equal(after.gradient.metric.squares, expected.metric.squares)
+    assert sweep.adapt(Tuning(gradient=old), info_of(), i).gradient is old
 
 
 @pytest.mark.parametrize("i", [1, 30])
@@ -125,123 +178,30 @@ def test_when_components_walk(every, steps, due):
 
 
 @pytest.mark.parametrize(
-    ("every", "begin", "due"),
-    [
-        (0, None, []),
-        (1, None, [1, 2, 3, 4, 5, 6]),
-        (2, None, [2, 4, 6]),
-        (3, None, [3, 6]),
-        (1, 0, [1, 2, 3, 4, 5, 6]),
-        (2, 2, [4, 6]),
-        (2, 3, [4, 6]),
-        (1, 5, [6]),
-        (0, 1, []),
-    ],
+    ("every", "due"), [(0, []), (1, [1, 2, 3, 4, 5, 6]), (2, [2, 4, 6]), (3, [3, 6])]
 )
-def test_when_gradient_moves_are_made(every, begin, due):
-    trial = None if begin is None else Trial(begin, begin)
-    tuning = Tuning(gradient_every=every, trial=trial)
+def test_when_gradient_moves_are_made(every, due):
+    tuning = Tuning(gradient_every=every)
     assert [i for i in range(1, 7) if tuning.gradients(i)] == due
 
 
-def test_gradient_moves_on_trial_count_from_its_beginning():
-    slope, old = np.array([[1.0], [2.0]]), GradientTuning(square=np.ones((2, 1)))
-    tuning = Tuning(gradient_every=2, gradient=old, trial=Trial(5, 40))
-    after = sweep.adapt(tuning, info_of(slope=slope, gradient_acceptance=0.3), 12)
-    expected = gradient.adapt(old, 0.3, slope, 3)  # sweeps 8, 10 and 12
-    assert after.gradient.step == expected.step
-    np.testing.assert_array_equal(after.gradient.square, expected.square)
+@pytest.mark.parametrize(
+    ("jumps", "exchanges", "taken"), [(0.4, np.nan, 0.4), (np.nan, 0.2, 0.2), (0.4, 0.2, 0.2)]
+)
+def test_the_pace_follows_what_candidates_took(jumps, exchanges, taken):
+    info = info_of(accepted_jumps=jumps, accepted_exchanges=exchanges)
+    assert info.taken == taken
+    tuning = Tuning(gradient=GradientTuning(length=7), pace=Pace(0.1, 0.3))
+    assert sweep.adapt(tuning, info, 5).pace == Pace(0.1, 0.3).after(taken, 7)
+    assert sweep.adapt(Tuning(), info, 5).pace is None
 
 
-@pytest.mark.parametrize("gained", [0.0, 1e9])
-def test_the_end_of_warm_up_decides_on_gradient_moves(gained):
-    problem = make_problem(0, N=20, M=4)
-    model = Model(problem.prior, problem.gaussian, problem.trend)
-    trial = Trial(0, 0, times=20, climbed=(1.0, gained), square=1.0)
-    tuning = Tuning(gradient_every=7, gradient=GradientTuning(length=2), trial=trial)
-    after = sweep.freeze(tuning, problem.engine(), model, problem.state)
-    every = trial.choose(counted_costs(20, 4, 2, 1, True))
-    assert (every > 0) == (gained > 0)
-    assert after == replace(tuning, gradient_every=every, trial=replace(trial, ended=True))
-
-
-@pytest.mark.parametrize("trial", [None, Trial(0, 0, times=20, ended=True)])
-def test_what_was_decided_stays(trial):
-    problem = make_problem(0, N=20, M=4)
-    model = Model(problem.prior, problem.gaussian, problem.trend)
-    tuning = Tuning(gradient_every=7, trial=trial)
-    assert sweep.freeze(tuning, problem.engine(), model, problem.state) is tuning
-
-
-def test_gains_of_a_trial_are_added_up():
-    trial = Trial.planned(30)
-    gain = Gain((2.0, 1.0), (0.5, 0.25))
-    after = sweep.adapt(Tuning(trial=trial), info_of(gain=gain), 30)
-    assert (after.trial.times, after.trial.climbed, after.trial.moved) == (
-        1,
-        (2.0, 1.0),
-        (0.5, 0.25),
-    )
-    assert sweep.adapt(Tuning(trial=trial), info_of(), 30).trial == trial
-    assert sweep.adapt(Tuning(), info_of(gain=gain), 30).trial is None
+def test_a_sweep_without_candidates_leaves_the_pace():
+    info = info_of(accepted_jumps=float("nan"))
+    assert np.isnan(info.taken)
+    assert sweep.adapt(Tuning(pace=Pace(0.1, 0.3)), info, 5).pace == Pace(0.1, 0.3)
 
 
 def test_a_share_of_nothing_is_unknown():
     assert np.isnan(decisions.mean_of(np.array([], dtype=bool)))
     assert decisions.mean_of(np.array([True, False, False, True])) == 0.5
-
-
-@pytest.mark.parametrize("case", range(6))
-def test_a_gradient_move_is_its_description(case):
-    """The move made again from its parts, with the same random numbers."""
-    problem = make_problem(case, N=20, M=4)
-    working = problem.gaussian.working(None, Streams(0), 0)
-    target = gradient.Target(
-        problem.engine(), problem.gaussian, problem.trend, problem.state, working, JitterCount()
-    )
-    gram = fresh_gram(problem)
-    solved = precision.solve(gram, problem.state.lam, problem.gaussian, JitterCount())
-    # Long steps in every second case, so that some are rejected.
-    tuning = GradientTuning(step=0.9 if case % 2 else 0.1, square=np.full((4, 1), 0.5))
-    state, _, new, probability, slope = gradient.update(
-        problem.state, gram, solved, target, tuning, np.random.default_rng(case)
-    )
-    rng = np.random.default_rng(case)
-    steps = tuning.step / np.sqrt(1.5) * rng.uniform(0.8, 1.2) * np.ones(state.W.shape)
-    q = rng.standard_normal(state.W.shape)
-    u = rng.random()
-    start = target.point(target.whiten(problem.state.W))
-    end, q_end = gradient.trajectory(target, start, q, steps, 3)
-
-    def height(point, q):
-        return point.solved.log_evidence - 0.5 * (point.V**2).sum() - 0.5 * (q**2).sum()
-
-    ratio = np.exp(height(end, q_end) - height(start, q))
-    assert probability == pytest.approx(min(ratio, 1.0), rel=1e-6)
-    taken, point = (True, end) if u < ratio else (False, start)
-    np.testing.assert_allclose(state.W, point.W, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(slope, point.slope, rtol=1e-6, atol=1e-8)
-    assert new.log_evidence == pytest.approx(point.solved.log_evidence, rel=1e-9)
-    assert taken == (not np.array_equal(state.W, problem.state.W))
-
-
-def test_a_trajectory_out_of_all_bounds_is_refused():
-    problem = make_problem(0, N=20, M=4)
-    gram = fresh_gram(problem)
-    solved = precision.solve(gram, problem.state.lam, problem.gaussian, JitterCount())
-    working = problem.gaussian.working(None, Streams(0), 0)
-    target = gradient.Target(
-        problem.engine(), problem.gaussian, problem.trend, problem.state, working, JitterCount()
-    )
-    known = target.known
-
-    def lost(*there):
-        point = known(*there)
-        return replace(point, solved=replace(point.solved, log_evidence=float("nan")))
-
-    target.known = lost
-    state, _, _, probability, _ = gradient.update(
-        problem.state, gram, solved, target, GradientTuning(), np.random.default_rng(0)
-    )
-    assert state is problem.state
-    assert probability == 0.0

@@ -9,6 +9,7 @@ from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.sampler import gradient, joint_move, precision, sweep
 from banklearn.sampler.frequencies import Moves, propose
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.sweep import Chain, Tuning
 from helpers import FALSE_ALARM, close
 from joint_law import SAMPLERS, draw_from_model, smallest_p, sweep_from_model
@@ -125,27 +126,30 @@ def test_the_gradient_is_that_of_the_augmented_evidence(C, trend, weighted):
         engine = problem.engine(7)
         gram = gram_of(problem, working, block_rows=7)
         target = gradient.Target(
-            engine, problem.logistic, trend, problem.state, working, JitterCount()
+            engine,
+            problem.logistic,
+            trend,
+            problem.model.prior,
+            problem.state,
+            working,
+            JitterCount(),
         )
-        V = target.whiten(problem.state.W)
-        point = target.point(V)
-        close(point.gram.G, gram.G, 1e-10, 1e-12)  # the frozen weights, again
-        step = 1e-5
-        numeric = np.empty_like(V)
-        for index in np.ndindex(*V.shape):
-            up, down = V.copy(), V.copy()
-            up[index] += step
-            down[index] -= step
-            difference = target.point(up).solved.log_evidence
-            difference -= target.point(down).solved.log_evidence
-            numeric[index] = difference / (2 * step)
-        close(point.slope, numeric, 1e-5, 1e-5 * np.abs(point.slope).max())
+        W = problem.state.W
+        place = target.at(W)
+        close(place.gram.G, gram.G, 1e-10, 1e-12)  # the frozen weights, again
+        slope, numeric = target.sloping(place).slope, np.empty_like(W)
+        for index in np.ndindex(*W.shape):
+            step = np.zeros_like(W)
+            step[index] = 1e-5
+            up, down = target.at(W + step).solved, target.at(W - step).solved
+            numeric[index] = (up.log_evidence - down.log_evidence) / 2e-5
+        close(slope, numeric, 1e-5, 1e-5 * np.abs(slope).max())
 
 
 def test_a_gradient_move_uses_the_weights_of_its_sweep():
     problem = make_classes(0, N=30, M=5, C=3, trend="constant")
     engine, streams = problem.engine(), Streams(0)
-    tuning = Tuning(gradient_every=1)
+    tuning = Tuning(gradient_every=1, gradient=GradientTuning(0.6, 4))
     chain, info = sweep.step(at(problem), engine, problem.model, tuning, streams, 1)
     works = one_block(problem, problem.logistic.working(problem.beta, streams, 1))
     assert 0 < info.gradient_acceptance <= 1

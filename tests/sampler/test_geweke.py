@@ -1,12 +1,13 @@
 """Joint distribution tests of every update alone, small; at length in tests/statistical."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import geweke
-from banklearn.sampler import precision, scales
+from banklearn.sampler import gradient, precision, scales, sweep
 from trust import LIMIT
 
 #: Updates that no other quick test checks by their law; all of them at length elsewhere.
@@ -45,6 +46,16 @@ def test_scales_of_the_wrong_shape_are_found(monkeypatch, master_seed):
     assert min(geweke.alone("scales", master_seed, 200).p.values()) < LIMIT
 
 
+def test_components_that_stay_where_a_trajectory_began_are_found(monkeypatch, master_seed):
+    monkeypatch.setattr(sweep, "components", SimpleNamespace(update=lambda state, *_: state))
+    assert min(geweke.alone("regression: gradient", master_seed, 200).p.values()) < LIMIT
+
+
+def test_trajectories_that_are_always_accepted_are_found(monkeypatch, master_seed):
+    monkeypatch.setattr(gradient, "energy", lambda *_: 0.0)
+    assert min(geweke.alone("regression: gradient", master_seed, 200).p.values()) < LIMIT
+
+
 def test_a_chain_that_forgets_its_data_is_found(monkeypatch, master_seed):
     # New data that the chain never sees: the link between both is lost.
     kind, update = geweke.WHOLE["regression"]
@@ -54,4 +65,4 @@ def test_a_chain_that_forgets_its_data_is_found(monkeypatch, master_seed):
         return replace(done, y=it.y)
 
     monkeypatch.setitem(geweke.WHOLE, "regression", (kind, careless))
-    assert min(geweke.whole("regression", master_seed, 60).p.values()) < LIMIT
+    assert min(geweke.whole("regression", master_seed, 120).p.values()) < LIMIT

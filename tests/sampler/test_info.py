@@ -24,8 +24,9 @@ from banklearn.sampler import (
 )
 from banklearn.sampler.exchange import Exchanged
 from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.interweave import InterweaveTuning
-from banklearn.sampler.schedule import Trial
+from banklearn.sampler.schedule import Pace
 from banklearn.sampler.sweep import Info, Model, Tuning
 from exchanges import exchanged
 from helpers import close, dense_log_evidence, make_problem, plain_features
@@ -41,14 +42,15 @@ TUNINGS = {
     "switches": Tuning(Moves(jump=0.9, switch=0.7)),
     "exchanges": Tuning(Moves(jump=0.9, exchange=1.0)),
     "at once": Tuning(LOCAL, scheme="at-once"),
-    "gradient": Tuning(gradient_every=1),
-    "gradient on trial": Tuning(gradient_every=1, trial=Trial(0, 0)),
-    "trial that begins later": Tuning(gradient_every=1, trial=Trial(1, 1)),
-    "trial that has ended": Tuning(gradient_every=1, trial=Trial(0, 0, ended=True)),
+    "gradient": Tuning(gradient_every=1, gradient=GradientTuning(0.6, 4)),
+    "gradient at a pace": Tuning(pace=Pace(0.5, 0.5)),
     "interweaving": Tuning(interweave_every=1, interweave=InterweaveTuning((0.2, 0.2, 0.5))),
     "lam by long steps, not rescaled": Tuning(lam_step=2.0, rescale=False),
     "everything": Tuning(
-        Moves(jump=0.5, switch=0.5), gradient_every=1, trial=Trial(0, 0), interweave_every=1
+        Moves(jump=0.5, switch=0.5),
+        gradient_every=1,
+        gradient=GradientTuning(0.6, 4),
+        interweave_every=1,
     ),
 }
 
@@ -108,12 +110,6 @@ def share(flags):
     return sum(flags) / len(flags) if flags else float("nan")
 
 
-def distance(state, W):
-    """Squared, in coordinates whitened by the components of the state."""
-    steps = zip(W - state.W, state.Sigma[state.Z], strict=True)
-    return sum(step @ np.linalg.solve(Sigma, step) for step, Sigma in steps)
-
-
 def decide(plain, state, offered, log_u, at_once):
     W, lam = state.W.copy(), state.lam
     if at_once:
@@ -156,20 +152,16 @@ def expected_info(problem, model, chain, tuning, streams, i):
     gram = plain.gram(state.W)
     solved = precision.solve(gram, state.lam, likelihood, count)
 
-    values |= {"gradient_acceptance": float("nan"), "slope": None, "gain": None}
-    trial = tuning.trial
-    if tuning.gradient_every and (trial is None or i > trial.begin):
-        target = gradient.Target(engine, likelihood, "linear", state, plain.working, count)
+    values |= {"gradient_acceptance": float("nan"), "flown": None}
+    if tuning.gradient_every or (tuning.pace and i == 2):
+        target = gradient.Target(engine, likelihood, "linear", prior, state, plain.working, count)
         rng = streams.at(Purpose.GRADIENT, i)
-        between = state
-        state, gram, solved, acceptance, slope = gradient.update(
-            state, gram, solved, target, tuning.gradient, rng
-        )
-        values |= {"gradient_acceptance": acceptance, "slope": slope}
-        if trial is not None and not trial.ended:
-            heights = [plain.evidence(W, state.lam) for W in (chain.state.W, between.W, state.W)]
-            moved = distance(chain.state, between.W), distance(between, state.W)
-            values["gain"] = (np.diff(heights), moved)
+        flown = gradient.update(state, gram, solved, target, tuning.gradient, rng)
+        values |= {"gradient_acceptance": flown.probability, "flown": flown}
+        if flown.place.W is not state.W:
+            gram, solved, state = flown.place.gram, flown.place.solved, state.with_(W=flown.place.W)
+            rng = streams.at(Purpose.COMPONENTS, i, block=1)
+            state = components.update(state, prior, rng)
     values["interweave_acceptance"] = np.full(3, np.nan)
     if tuning.interweave_every:
 
@@ -212,9 +204,10 @@ def compare(info, values):
     assert {field.name for field in fields(Info)} == set(values)
     for name, expected in values.items():
         seen = getattr(info, name)
-        if name == "gain" and expected is not None:
-            close(seen.climbed, expected[0], 1e-6, 1e-7)
-            close(seen.moved, expected[1], 1e-6, 1e-9)
+        if name == "flown" and expected is not None:
+            close(seen.place.W, expected.place.W, 1e-6, 1e-9)
+            close(seen.seen.squares, expected.seen.squares, 1e-4, 1e-9)
+            assert seen.probability == info.gradient_acceptance
         elif expected is None or name in ("K", "trouble", "jitter"):
             assert seen == expected, name
             assert type(seen) is type(expected), name

@@ -139,7 +139,7 @@ def test_a_sweep_takes_the_path_of_recomputing_everything(C, M, trend):
         close(info.log_likelihood, log_likelihood(problem, chain.beta, W), 1e-8, 1e-8)
         # Nothing that this sampler lacks is reported to go wrong, or to want another step.
         assert (info.trouble, info.jitter, info.lam_acceptance) == (False, 0, 0.44)
-        assert info.slope is None
+        assert info.flown is None
         lacking = [info.accepted_switches, info.gradient_acceptance, *info.interweave_acceptance]
         np.testing.assert_array_equal(lacking, 5 * [np.nan])
         close(info.accepted_jumps, share(accepted[jumped]), 1e-12)

@@ -123,9 +123,9 @@ def test_a_chain_whose_statistic_cannot_be_factored_goes_on_in_double_precision(
                 return sweep.init(engine.exact(), model, state, streams, number, beta)
 
         @staticmethod
-        def step(chain, engine, model, tuning, streams, number):
+        def step(chain, engine, model, tuning, streams, number, *rest):
             try:
-                return sweep.step(chain, engine, model, tuning, streams, number)
+                return sweep.step(chain, engine, model, tuning, streams, number, *rest)
             except NumericalError:
                 failures.append(("sweep", engine.arithmetic))
                 raise
@@ -290,9 +290,9 @@ def test_giving_up_leaves_state_and_weights_as_they_are(C, monkeypatch):
         init = staticmethod(sweep.init)
 
         @staticmethod
-        def step(chain, engine, model, tuning, streams, number):
+        def step(chain, engine, model, tuning, streams, number, *rest):
             seen[number] = chain
-            after, info = sweep.step(chain, engine, model, tuning, streams, number)
+            after, info = sweep.step(chain, engine, model, tuning, streams, number, *rest)
             seen[-number] = after
             return after, info
 

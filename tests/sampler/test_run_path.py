@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from banklearn.numerics.streams import Streams
-from banklearn.sampler import run, sweep
+from banklearn.sampler import gradient, run, sweep
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.run import Plan, Run, run_chain, run_chains
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import make_problem
@@ -66,10 +67,10 @@ def watched(monkeypatch):
     return kernel
 
 
-def go(kernel, plan, stop_at=None, bookmark=None, elapsed=0.0):
+def go(kernel, plan, stop_at=None, bookmark=None, elapsed=0.0, tuning=None, stop=None):
     """A chain, stopped after sweep stop_at (0: before it begins)."""
     problem = make_problem(0, N=N, M=3)
-    stop = threading.Event()
+    stop = stop or threading.Event()
     if stop_at == 0:
         stop.set()
 
@@ -84,7 +85,7 @@ def go(kernel, plan, stop_at=None, bookmark=None, elapsed=0.0):
         plan,
         Streams(0),
         lambda chain, i: (i, float(chain.gram.n[0])),
-        Tuning(),
+        tuning or Tuning(),
         kernel,
         monitor,
         stop,
@@ -124,6 +125,82 @@ def test_on_which_rows_a_chain_begins(plan, options, began, cut, watched):
     assert result.cut == cut
     assert result.draws
     assert {rows for _, rows in result.draws} == {float(N)}
+
+
+GRADIENTS = Tuning(gradient_every=1, gradient=GradientTuning(length=3))
+
+
+class Ending(Watched):
+    """In the midst of sweep `last` someone stops the chain, or its time is up."""
+
+    def __init__(self, last, stop=None):
+        super().__init__()
+        self.last, self.stop = last, stop
+
+    def step(self, chain, engine, model, tuning, streams, i, hurried):
+        asks = 0
+
+        def asked(ahead):
+            nonlocal asks
+            asks += 1
+            if i == self.last and asks == 2:
+                if self.stop is None:
+                    self.now += 1000.0
+                else:
+                    self.stop.set()
+            return hurried(ahead)
+
+        return sweep.step(chain, engine, model, tuning, streams, i, asked)
+
+
+@pytest.mark.parametrize("last", [2, 4, 6, 7])
+def test_a_sweep_that_was_stopped_in_the_midst_of_a_trajectory_was_not_made(last, monkeypatch):
+    """And a chain that goes on makes it as if it had never begun."""
+    plan = Plan(5, 4, stages=STAGES)
+    whole = go(Watched(), plan, tuning=GRADIENTS)
+    stop = threading.Event()
+    notes = Notes()
+    cut = go(Ending(last, stop), plan, bookmark=notes, tuning=GRADIENTS, stop=stop)
+    assert cut.cut == "stop"
+    assert len(cut.trace) == last - 1
+    assert cut.draws
+    ended, *_, sweeps, _ = notes.told[-1]
+    assert (ended, sweeps) == (True, last - 1)
+    on = go(Watched(), plan, bookmark=Notes(notes.kept[-1]), tuning=GRADIENTS)
+    assert [i.log_evidence for i in on.trace] == [i.log_evidence for i in whole.trace]
+    assert on.draws == whole.draws
+
+
+@pytest.mark.parametrize("last", [2, 4, 6, 7])
+def test_where_time_is_up_a_sweep_is_made_without_its_trajectory(last, monkeypatch):
+    kernel = Ending(last)
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=kernel.monotonic))
+    cut = go(kernel, Plan(5, 4, stages=STAGES, max_time=500.0), tuning=GRADIENTS)
+    assert cut.cut == "time"
+    # One more where that was warm-up: there is at least one sweep of sampling.
+    made = [bool(np.isfinite(info.gradient_acceptance)) for info in cut.trace]
+    assert made == (last - 1) * [True] + [False] * (2 if last <= 5 else 1)
+    assert len(cut.draws) == max(last - 5, 1)
+
+
+def test_a_trajectory_for_which_time_would_not_do_is_left_out(monkeypatch):
+    """By what its steps take: with three seconds for a step there is no time for all of them."""
+    kernel = Watched()
+    clock = SimpleNamespace(monotonic=kernel.monotonic, perf_counter=kernel.monotonic)
+    monkeypatch.setattr(run, "time", clock)
+    monkeypatch.setattr(gradient, "time", clock)
+    real = gradient.Target.sloping
+
+    def sloping(*arguments):
+        kernel.now += 3.0
+        return real(*arguments)
+
+    monkeypatch.setattr(gradient.Target, "sloping", sloping)
+    # A second for a sweep, and 3 + 3 * 3 for its trajectory.
+    result = go(kernel, Plan(0, 9, max_time=30.0), tuning=GRADIENTS)
+    made = [bool(np.isfinite(info.gradient_acceptance)) for info in result.trace]
+    assert made == [True, True, False]
+    assert kernel.now - 1000.0 == 13.0 + 13.0 + 1.0 + 6.0
 
 
 def test_a_bookmark_is_told_every_sweep_and_the_end(watched):

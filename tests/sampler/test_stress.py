@@ -12,6 +12,7 @@ from banklearn.model.features import feature_rows
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import precision, sweep
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import close, fresh_gram, make_problem, problem_log_evidence
 
@@ -32,7 +33,7 @@ def test_sweeps_survive_nearly_equal_frequencies(gap, lam):
     engine, streams = problem.engine(), Streams(0)
     model = Model(problem.prior, problem.gaussian, problem.trend)
     chain = sweep.init(engine, model, problem.state, streams)
-    tuning, jitter = Tuning(gradient_every=2), 0
+    tuning, jitter = Tuning(gradient_every=2, gradient=GradientTuning(0.6, 4)), 0
     for i in range(1, 9):
         chain, info = sweep.step(chain, engine, model, tuning, streams, i)
         assert np.isfinite([info.log_evidence, info.lam, info.alpha]).all()

@@ -12,6 +12,7 @@ from banklearn.model.generative import draw_state, simulate_regression
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import decisions, sweep
 from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import FALSE_ALARM, close, fresh_gram, make_prior, make_problem, problem_log_evidence
 
@@ -20,7 +21,7 @@ TUNINGS = {
     "jumps": Tuning(Moves(jump=1.0)),
     "local": Tuning(Moves(jump=0.0, rho_min=0.2)),
     "at once": Tuning(Moves(jump=0.0, rho_min=0.2), scheme="at-once"),
-    "gradient": Tuning(gradient_every=1),
+    "gradient": Tuning(gradient_every=1, gradient=GradientTuning(0.6, 4)),
     "switches": Tuning(Moves(jump=0.8, switch=0.8)),
     "exchanges": Tuning(Moves(exchange=1.0)),
     "interweaving": Tuning(interweave_every=1),

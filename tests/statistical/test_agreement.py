@@ -4,6 +4,7 @@ import pytest
 
 from agreement import largest_gap, many_chains, moments, reference, run
 from banklearn.sampler import joint_move, sweep
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.sweep import Tuning
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -14,7 +15,14 @@ def posteriors():
     return {
         "reference": many_chains(reference(12_000, 500)),
         "polya-gamma": moments(run(sweep, 10_000, 8)),
-        "gradient": moments(run(sweep, 4_000, 8, Tuning(gradient_every=2, lam_step=0.8))),
+        "gradient": moments(
+            run(
+                sweep,
+                4_000,
+                8,
+                Tuning(gradient_every=2, gradient=GradientTuning(0.6, 4), lam_step=0.8),
+            )
+        ),
         "laplace-mh": moments(run(joint_move, 20_000, 8)),
     }
 

@@ -17,6 +17,7 @@ from banklearn.numerics.streams import Streams
 from banklearn.posterior.diagnostics import standard_error
 from banklearn.sampler import sweep
 from banklearn.sampler.frequencies import Moves
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import FALSE_ALARM, plain_features
 from joint_law import (
@@ -101,10 +102,15 @@ def test_labels_and_sweeps_in_turn_simulate_the_model(name, C):
     "tuning",
     [
         Tuning(),
-        Tuning(gradient_every=1),
+        Tuning(gradient_every=1, gradient=GradientTuning(0.6, 4)),
         Tuning(Moves(jump=0.8, switch=0.8)),
         Tuning(Moves(exchange=1.0)),
-        Tuning(Moves(switch=0.5, exchange=0.5), gradient_every=1, interweave_every=1),
+        Tuning(
+            Moves(switch=0.5, exchange=0.5),
+            gradient_every=1,
+            gradient=GradientTuning(0.6, 4),
+            interweave_every=1,
+        ),
     ],
     ids=["in turn", "gradient", "switches", "exchanges", "all moves"],
 )

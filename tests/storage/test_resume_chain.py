@@ -16,7 +16,7 @@ from banklearn.sampler import joint_move, sweep
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.run import Plan, run_chain
-from banklearn.sampler.schedule import Trial
+from banklearn.sampler.schedule import Pace
 from banklearn.sampler.sweep import Model, Tuning
 from banklearn.storage.checkpoint import Identity, Shelf, file_name, write_chain
 from banklearn.storage.fingerprint import Fingerprint
@@ -25,7 +25,7 @@ from trees import make_classes
 
 IDENTITY = Identity("0", "test", 1, {}, {})
 GRADIENTS = Tuning(gradient_every=2, gradient=GradientTuning(length=2))
-TRIED = replace(GRADIENTS, trial=Trial(1, 2))
+PACED = replace(GRADIENTS, gradient_every=0, pace=Pace())
 ALL_MOVES = replace(GRADIENTS, moves=Moves(switch=0.5), interweave_every=2)
 NEVER = float("inf")  # but at the end
 STAGES = ((15, 3), (25, 2), (40, 2))
@@ -50,11 +50,11 @@ CASES = {
     "regression": (regression, (), Tuning()),
     "regression, weights, gradients": (regression, (True,), GRADIENTS),
     "regression, all moves": (regression, (), ALL_MOVES),
-    "regression, gradients on trial": (regression, (), TRIED),
+    "regression, gradients at a pace": (regression, (), PACED),
     "regression, at once": (regression, (), Tuning(scheme="at-once")),
     "two classes": (classes, (2,), Tuning()),
     "two classes, gradients": (classes, (2,), GRADIENTS),
-    "two classes, gradients on trial": (classes, (2,), TRIED),
+    "two classes, gradients at a pace": (classes, (2,), PACED),
     "three classes, all moves": (classes, (3,), ALL_MOVES),
     "three classes, weights": (classes, (3, sweep, True), Tuning()),
     "five classes, all moves": (classes, (5,), ALL_MOVES),

@@ -49,6 +49,18 @@ Array = NDArray[np.float64]
 INTERVAL_BYTES = 32 << 20
 
 
+#: What inference="laplace-mh" has no use for.
+NOT_OF_THE_JOINT_MOVE = (
+    "switch_probability",
+    "exchange_share",
+    "interweave_every",
+    "proposal",
+    "gradient_every",
+    "gradient_length",
+    "arithmetic",
+)
+
+
 class BankClassifier(ClassifierMixin, BankBase):
     """Bayesian nonparametric kernel learning for classification, two classes or many.
 
@@ -106,8 +118,8 @@ class BankClassifier(ClassifierMixin, BankBase):
         interweave_every: int = 1,
         proposal: Literal["in-turn", "at-once"] = "in-turn",
         growing_warmup: bool = True,
-        gradient_every: int | Literal["auto"] = 0,
-        gradient_length: int = 3,
+        gradient_every: int | Literal["auto"] = "auto",
+        gradient_length: int = 24,
         merge_duplicates: bool = True,
         arithmetic: Arithmetic = "double",
         device: str = "auto",
@@ -212,12 +224,15 @@ class BankClassifier(ClassifierMixin, BankBase):
         return self
 
     def _refuse_what_the_joint_move_has_not(self) -> None:
-        """A setting that would be ignored is refused; the defaults mean nothing there."""
+        """A setting that would be ignored is refused; the defaults mean nothing there.
+
+        No gradient moves are what it has.
+        """
         defaults = inspect.signature(type(self)).parameters
-        ignored = ("switch_probability", "exchange_share", "interweave_every", "proposal")
-        for name in (*ignored, "gradient_every", "gradient_length", "arithmetic"):
+        for name in NOT_OF_THE_JOINT_MOVE:
             value = getattr(self, name)
-            if value != defaults[name].default:
+            never = name == "gradient_every" and value == 0
+            if value != defaults[name].default and not never:
                 raise ValueError(
                     f"{name}={value!r} has no meaning with inference='laplace-mh', which moves a "
                     "frequency together with its weights. Leave it out, or use "

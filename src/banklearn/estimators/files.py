@@ -104,7 +104,7 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_MODEL) -> Any:
 
 def _with_parameters(stored: StoredModel) -> Any:
     """A new estimator with the file's parameters; those that the file lacks have their default."""
-    from banklearn.estimators.classifier import BankClassifier
+    from banklearn.estimators.classifier import NOT_OF_THE_JOINT_MOVE, BankClassifier
     from banklearn.estimators.regressor import BankRegressor
 
     kinds: dict[str, Any] = {"BankRegressor": BankRegressor, "BankClassifier": BankClassifier}
@@ -123,6 +123,8 @@ def _with_parameters(stored: StoredModel) -> Any:
             f"it has parameters that this banklearn does not know: {str(unknown)[:200]}. Read it "
             "with the banklearn that wrote it, or a later one."
         )
+    if parameters.get("inference") == "laplace-mh":  # the defaults of whoever wrote the file
+        parameters = {k: v for k, v in parameters.items() if k not in NOT_OF_THE_JOINT_MOVE}
     if "class_weight" in parameters:
         parameters["class_weight"] = _class_weight(parameters["class_weight"])
     estimator = kind(**parameters)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
-from banklearn.sampler.schedule import EVERY, Trial
+from banklearn.sampler.schedule import Pace
 from banklearn.sampler.sweep import Tuning
 
 if TYPE_CHECKING:
@@ -25,12 +25,15 @@ def moves_of(estimator: Chooses) -> Moves:
 
 def tuning_of(estimator: BankBase) -> Tuning:
     """The tuning with which its chains begin; warm-up adapts it."""
+    if getattr(estimator, "inference", "") == "laplace-mh":  # the joint move, and no other
+        return Tuning(moves_of(estimator))
     auto = estimator.gradient_every == "auto"
+    length = estimator.gradient_length
     return Tuning(
         moves_of(estimator),
         interweave_every=estimator.interweave_every,
         scheme=estimator.proposal,
-        gradient_every=EVERY if auto else int(estimator.gradient_every),
-        gradient=GradientTuning(length=estimator.gradient_length),
-        trial=Trial.planned(estimator.n_warmup) if auto else None,
+        gradient_every=0 if auto else int(estimator.gradient_every),
+        gradient=GradientTuning(length=length, reach=1 if estimator.n_warmup else None),
+        pace=Pace() if auto else None,
     )

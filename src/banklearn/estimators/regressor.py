@@ -99,8 +99,8 @@ class BankRegressor(RegressorMixin, BankBase):
     growing_warmup : bool
         Warm up on growing subsamples of the rows.
     gradient_every, gradient_length : int
-        A Hamiltonian move of all frequencies every so many sweeps (0: never; "auto": as often as
-        warm-up finds it worth its cost), and its steps.
+        A Hamiltonian move of all frequencies every so many sweeps (0: never; "auto": where few
+        candidates are taken in warm-up, the fewer, the more often), and its steps.
     merge_duplicates : bool
         Merge rows that are equal in X and y into one with their weight. Rows that come in blocks
         are never merged; switch it off here for the same draws as there.

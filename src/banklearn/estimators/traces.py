@@ -9,7 +9,6 @@ import numpy as np
 from banklearn.posterior.draws import Draw
 from banklearn.sampler.interweave import KINDS
 from banklearn.sampler.run import Run
-from banklearn.sampler.schedule import in_words
 
 
 def trace_of(run: Run[Draw]) -> dict[str, Any]:
@@ -37,15 +36,17 @@ def trace_of(run: Run[Draw]) -> dict[str, Any]:
 def schedule_of(run: Run[Draw]) -> dict[str, Any]:
     """The moves of the chain proper: what warm-up left of them, with its steps."""
     tuning = run.tuning
-    woven = tuning.interweave_every > 0
+    woven, every = tuning.interweave_every > 0, tuning.gradient_every
+    fixed = 1.0 / every if every else 0.0
     return {
-        "gradient_every": tuning.gradient_every,
-        "gradient_length": tuning.gradient.length,
+        "gradient_rate": fixed if tuning.pace is None else tuning.pace.rate,
+        "gradient_length": tuning.gradient.steps,
         "gradient_step": tuning.gradient.step,
+        "gradient_tried": tuning.gradient.times,
         **{
             f"interweave_{kind}": step if woven else 0.0
             for kind, step in zip(KINDS, tuning.interweave.steps, strict=True)
         },
-        **in_words(tuning.trial),
+        "gradient_single": tuning.gradient.single,
         "arithmetic": run.arithmetic,
     }

@@ -109,7 +109,8 @@ def compile_first(method: str, task: Task) -> None:
     X = rng.standard_normal((40, 2))
     y = X[:, 0] if task == "regression" else (X[:, 0] > 0).astype(float)
     small = {"n_frequencies": 20, "n_chains": 1, "n_warmup": 2, "n_draws": 1, "thin": 1}
-    METHODS[method].make(task, {**small, "device": "cpu", "random_state": 0}).fit(X, y)
+    moves = {"gradient_every": 1, "gradient_length": 1} if method == "bank" else {}
+    METHODS[method].make(task, {**small, **moves, "device": "cpu", "random_state": 0}).fit(X, y)
 
 
 def chain_facts(model: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,9 @@ from banklearn.gram import Gram, GramSum, WorkingFunction
 from banklearn.likelihoods.bound import log_bound, touching
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.joint import State
-from banklearn.numerics.linalg import JitterCount, solve_lower_transposed
+from banklearn.numerics.linalg import JitterCount, cholesky, solve_lower, solve_lower_transposed
 from banklearn.sampler import precision
-from banklearn.sampler.gradient import Target
+from banklearn.sampler.gradient import evidence_slope
 from banklearn.sampler.precision import Solved
 from banklearn.sampler.sweep import Model
 
@@ -42,6 +42,32 @@ class Summit:
     gram: Gram
     solved: Solved
     heights: tuple[float, ...]
+
+
+class Whitening:
+    """V_j = L^-1 (W_j - mu) with L L' = Sigma of a frequency's component, and back."""
+
+    def __init__(self, state: State) -> None:
+        self.Z, self.centre = state.Z, state.mu[state.Z]
+        self.roots = [cholesky(Sigma) for Sigma in state.Sigma]
+
+    def done(self, W: Array) -> Array:
+        """V of W."""
+        return self._by_component(W - self.centre, lambda L, rows: solve_lower(L, rows.T).T)
+
+    def undone(self, V: Array) -> Array:
+        """W of V."""
+        return self.centre + self._by_component(V, lambda L, rows: rows @ L.T)
+
+    def transposed(self, slope: Array) -> Array:
+        """A gradient in W as one in V."""
+        return self._by_component(slope, lambda L, rows: rows @ L)
+
+    def _by_component(self, rows: Array, change: Callable[[Array, Array], Array]) -> Array:
+        out = np.empty_like(rows)
+        for k, L in enumerate(self.roots):
+            out[self.Z == k] = change(L, rows[self.Z == k])
+        return out
 
 
 def working_of(engine: Engine, model: Model, state: State, weights: Weights) -> WorkingFunction:
@@ -76,23 +102,27 @@ def climb_frequencies(
 
     Returned are the state there and its whitened frequencies.
     """
-    target = Target(engine, model.likelihood, model.trend, state, working, JitterCount())
+    white = Whitening(state)
 
     def objective(v: Array) -> tuple[float, Array]:
         V = v.reshape(state.W.shape)
-        point = target.point(V)
-        height = point.solved.log_evidence - 0.5 * float((V**2).sum())
-        return -height, (V - point.slope).ravel()
+        there = state.with_(W=white.undone(V))
+        gram, solved = measure(engine, model, there, working)
+        slope = evidence_slope(
+            engine, model.likelihood, model.trend, working, there.W, gram, solved
+        )
+        height = solved.log_evidence - 0.5 * float((V**2).sum())
+        return -height, (V - white.transposed(slope)).ravel()
 
     found = minimize(
         objective,
-        target.whiten(state.W).ravel(),
+        white.done(state.W).ravel(),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": max_iter, "maxcor": 20},
     )
     V = found.x.reshape(state.W.shape)
-    return state.with_(W=target.unwhiten(V)), V
+    return state.with_(W=white.undone(V)), V
 
 
 def best_lam(model: Model, state: State, gram: Gram) -> State:

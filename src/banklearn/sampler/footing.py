@@ -30,9 +30,16 @@ class Kernel(Protocol):
         ...
 
     def step(
-        self, chain: Any, engine: Any, model: Model, tuning: Tuning, streams: Streams, sweep: int
+        self,
+        chain: Any,
+        engine: Any,
+        model: Model,
+        tuning: Tuning,
+        streams: Streams,
+        sweep: int,
+        hurried: Callable[[float], bool] = ...,
     ) -> tuple[Any, Info]:
-        """One sweep."""
+        """One sweep, without its long parts where `hurried` has no time for so many seconds."""
         ...
 
     def pack(self, chain: Any) -> dict[str, Any]:
@@ -73,12 +80,12 @@ class Footing:
         self.engine = engine if arithmetic_of(engine) == arithmetic else engine.exact()
         self.chain = self.kernel.unpack(packed, self.engine, self.model)
 
-    def step(self, tuning: Tuning, sweep: int, done: int) -> Info:
+    def step(self, tuning: Tuning, sweep: int, done: int, hurried: Callable[[float], bool]) -> Info:
         """One sweep, after which so many of the stage are done."""
 
         def step() -> tuple[Any, Info]:
             return self.kernel.step(
-                self.chain, self.engine, self.model, tuning, self.streams, sweep
+                self.chain, self.engine, self.model, tuning, self.streams, sweep, hurried
             )
 
         self.chain, info = self._or_exactly(step, sweep)

@@ -11,6 +11,7 @@ Same names as :mod:`.sweep`: Chain, init, step.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from banklearn.model.priors import Prior
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.sampler.decisions import mean_of
 from banklearn.sampler.frequencies import propose
+from banklearn.sampler.gradient import unhurried
 from banklearn.sampler.interweave import KINDS
 from banklearn.sampler.sweep import Info, Model, Tuning, near_mode, update_mixture
 
@@ -166,8 +168,12 @@ def step(
     tuning: Tuning,
     streams: Streams,
     sweep: int,
+    hurried: Callable[[float], bool] = unhurried,
 ) -> tuple[Chain, Info]:
-    """Every frequency with its weights, the trend's weights, lam, then the mixture."""
+    """Every frequency with its weights, the trend's weights, lam, then the mixture.
+
+    No part of it is so long that `hurried` would be asked.
+    """
     state, tasks = chain.state, chain.tasks
     M, h = state.M, trend_columns(model.trend, state.W.shape[1])
     beta = chain.beta.copy()
@@ -212,7 +218,7 @@ def step(
         interweave_acceptance=np.full(len(KINDS), np.nan),
         lam_acceptance=0.44,
         gradient_acceptance=float("nan"),
-        slope=None,
+        flown=None,
         K=state.K,
         alpha=state.alpha,
         lam=lam,

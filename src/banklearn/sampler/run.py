@@ -17,9 +17,11 @@ from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
+from banklearn.sampler import gradient
 from banklearn.sampler.footing import Footing, Kernel
+from banklearn.sampler.gradient import Abandoned
 from banklearn.sampler.rounding import arithmetic_of
-from banklearn.sampler.sweep import Info, Model, Tuning, adapt, freeze
+from banklearn.sampler.sweep import Info, Model, Tuning, adapt
 
 D = TypeVar("D")
 
@@ -141,18 +143,30 @@ def run_chain(
     run = (bookmark.load() if bookmark else None) or fresh
     link, run.link, run.cut = run.link, None, ""
 
-    def late(share: float) -> bool:
-        return plan.max_time is not None and time.monotonic() - begin > share * plan.max_time
+    def late(share: float, ahead: float = 0.0) -> bool:
+        spent = time.monotonic() - begin + ahead
+        return plan.max_time is not None and spent > share * plan.max_time
 
     def cut() -> None:
         run.cut = run.cut or ("stop" if stop.is_set() else "time")
 
-    def advance() -> Info:
+    def advance(share: float) -> Info | None:
+        """One sweep; None where someone stopped it in its midst."""
+
+        def hurried(ahead: float) -> bool:
+            if stop.is_set():
+                raise Abandoned
+            return late(share, ahead)
+
+        try:
+            info = at.step(run.tuning, run.sweep + 1, run.done + 1, hurried)
+        except Abandoned:
+            run.arithmetic = at.arithmetic
+            return None
         run.sweep += 1
         run.done += 1
-        info = at.step(run.tuning, run.sweep, run.done)
         run.arithmetic = at.arithmetic
-        run.trace.append(replace(info, slope=None, gain=None))
+        run.trace.append(replace(info, flown=None))
         return info
 
     def report(info: Info) -> None:
@@ -175,14 +189,15 @@ def run_chain(
             link = None
         else:
             run.stage, run.done = i, 0
+            if i:
+                run.tuning = replace(run.tuning, gradient=gradient.warier(run.tuning.gradient))
             at.begin(part, state, run.sweep)
         # Each stage has its share of the warm-up time, so that all rows are reached.
         share = WARMUP_SHARE * (i + 1) / len(stages)
         while run.done < sweeps:
-            if late(share) or stop.is_set():
+            if late(share) or stop.is_set() or (info := advance(share)) is None:
                 cut()
                 break
-            info = advance()
             run.tuning = adapt(run.tuning, info, run.sweep)
             report(info)
         state = at.chain.state
@@ -192,11 +207,11 @@ def run_chain(
     if link is not None:
         at.go_on(engine, link, run.arithmetic)
     else:
-        if bookmark and at.chain is not None and stop.is_set():
-            bookmark.save(run, lambda: kernel.pack(at.chain), True)
+        if bookmark and stop.is_set():
+            if at.chain is not None:
+                bookmark.save(run, lambda: kernel.pack(at.chain), True)
             bookmark = None  # what follows only rounds off what is at hand
         run.warmup = len(run.trace)
-        run.tuning = freeze(run.tuning, engine, model, state)
         partly = at.chain is None or stages[-1][0] != engine.n_rows
         # An arithmetic that did not do in warm-up may do from here on.
         given_up = at.arithmetic != arithmetic_of(engine)
@@ -205,14 +220,13 @@ def run_chain(
         # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
         run.stage, run.done, run.sweep = len(stages), 0, max(run.sweep, plan.n_warmup)
     while run.done < plan.sampling:
-        if stop.is_set() or (run.done and late(1.0)):
+        if stop.is_set() or (run.done and late(1.0)) or (info := advance(1.0)) is None:
             cut()
             break
-        info = advance()
         if run.done % plan.thin == 0:
             run.draws.append(keep(at.chain, run.sweep))
         report(info)
-    if bookmark and run.done:
+    if bookmark:
         bookmark.save(run, lambda: kernel.pack(at.chain), True)
     if not run.draws or (run.cut == "time" and run.done % plan.thin):
         run.draws.append(keep(at.chain, run.sweep))

@@ -1,125 +1,48 @@
-"""Whether gradient moves are worth their cost: tried in warm-up, decided when it ends.
+"""How often gradient moves are made: not while many candidates are taken, then ever more often.
 
-In the last third of the warm-up a gradient move is made every second sweep. Of the later half of
-these sweeps two gains are kept, of the sweep's proposals (jumps, local moves, switches) and of its
-gradient move: how far the log evidence climbed, and the squared distance that the frequencies moved
-in coordinates whitened by their components. While the evidence still climbs, its climb counts;
-where it does not, the distance does. Gradient moves stay if they gained more than the proposals for
-the same number of floating-point operations, and are then made so often that both cost the same.
+Candidates from the mixture cost little, and as long as many of them are taken nothing finds new
+frequencies faster. Where the data know their frequencies well few are taken, and those that matter
+move along the gradient or not at all. With a share a < FEW of the places that take a candidate in a
+sweep, gradient moves get ODDS (1 - a) / a times the work of the sweeps, but never more than MOST.
 
-Cost is counted, not timed: the same seed gives the same schedule on every machine. The choice is
-frozen before the first kept draw, and each chain makes its own.
+Warm-up measures a, as a running mean, and the pace is frozen with it. Work is counted, not timed:
+the same seed gives the same schedule on every machine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from banklearn.model.joint import State
-from banklearn.numerics.linalg import cholesky, solve_lower
-
-Array = NDArray[np.float64]
-Pair = tuple[float, float]
-
-#: Share of the warm-up, at its end, in which gradient moves are tried, and sweeps between two.
-SHARE, EVERY = 1 / 3, 2
-#: Fewer counted trials than this decide nothing: no gradient moves.
-LEAST = 5
-#: The evidence climbs where it gained more than so many standard deviations of its changes.
-CLIMBS = 2.0
+#: As long as so large a share of the places takes a candidate there are none.
+FEW = 0.35
+#: Work of gradient moves for that of sweeps, if half of the places took a candidate.
+ODDS = 1.0 / 3.0
+#: Work of gradient moves for that of sweeps where hardly any place takes one.
+MOST = 1.5
+#: Work of a step of a trajectory, in sweeps.
+STEP = 0.6
+#: Weight of the last sweep in the running mean.
+RATE = 0.1
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 
 @dataclass(frozen=True)
-class Gain:
-    """What one sweep's proposals, and its gradient move, gained."""
+class Pace:
+    """Gradient moves per sweep, and the share of places that candidates took, once it is known."""
 
-    climbed: Pair
-    moved: Pair
+    rate: float = 0.0
+    taken: float | None = None
 
+    def due(self, sweep: int) -> bool:
+        """Whether this sweep has a gradient move.
 
-@dataclass(frozen=True)
-class Trial:
-    """Gains added up. Moves begin after sweep `begin`, and count after sweep `count_from`."""
+        Multiples of the golden ratio are spread evenly over [0, 1) from the first on, so that
+        the share of sweeps is right while the rate still changes.
+        """
+        return sweep * GOLDEN % 1.0 < self.rate
 
-    begin: int
-    count_from: int
-    times: int = 0
-    climbed: Pair = (0.0, 0.0)
-    moved: Pair = (0.0, 0.0)
-    square: float = 0.0
-    ended: bool = False
-
-    @classmethod
-    def planned(cls, n_warmup: int) -> Trial:
-        """For a warm-up of so many sweeps."""
-        length = int(n_warmup * SHARE)
-        return cls(n_warmup - length, n_warmup - length // 2)
-
-    def add(self, gain: Gain, sweep: int) -> Trial:
-        """With the gains of one more sweep."""
-        if sweep <= self.count_from:
-            return self
-        return replace(
-            self,
-            times=self.times + 1,
-            climbed=_sum(self.climbed, gain.climbed),
-            moved=_sum(self.moved, gain.moved),
-            square=self.square + sum(gain.climbed) ** 2,
-        )
-
-    @property
-    def climbs(self) -> bool:
-        """Whether the log evidence climbed by more than chance."""
-        return sum(self.climbed) > CLIMBS * float(np.sqrt(self.square))
-
-    def choose(self, costs: Pair) -> int:
-        """Sweeps between two gradient moves, given the costs of a sweep's proposals and of one."""
-        proposals, gradient = self.climbed if self.climbs else self.moved
-        pays = gradient / costs[1] > proposals / costs[0]
-        return max(round(costs[1] / costs[0]), 1) if pays and self.times >= LEAST else 0
-
-
-def counted_costs(N: int, M: int, length: int, tasks: int, fixed_weights: bool) -> Pair:
-    """Floating-point operations of a sweep's proposals, and of a gradient move.
-
-    Proposals: products of proposed with current columns and half a square (all columns' half a
-    square where row weights change), the accept step and a factor. A step of a trajectory: half a
-    square of the current columns and their product with an inverse, a factor and the inverse.
-    """
-    rows, small = float(N) * M**2, float(M) ** 3
-    proposals = (12.0 if fixed_weights else 16.0 * tasks) * rows + 20.0 * tasks * small
-    slope = tasks * (8.0 * rows + 8.0 * small)
-    step = slope + tasks * (4.0 * rows + 2.7 * small)
-    return proposals, length * step + slope
-
-
-def squared_distance(state: State, W: Array) -> float:
-    """How far the frequencies of `state` are from W, in coordinates whitened by its components."""
-    total = 0.0
-    for k, Sigma in enumerate(state.Sigma):
-        members = state.Z == k
-        white = solve_lower(cholesky(Sigma), (W[members] - state.W[members]).T)
-        total += float((white**2).sum())
-    return total
-
-
-def in_words(trial: Trial | None) -> dict[str, Any]:
-    """What a trial found, as plain data."""
-    if trial is None:
-        return {}
-    return {
-        "trials": trial.times,
-        "climbing": trial.climbs,
-        "climbed_by_proposals": trial.climbed[0],
-        "climbed_by_gradient": trial.climbed[1],
-        "moved_by_proposals": trial.moved[0],
-        "moved_by_gradient": trial.moved[1],
-    }
-
-
-def _sum(a: Pair, b: Pair) -> Pair:
-    return a[0] + b[0], a[1] + b[1]
+    def after(self, taken: float, length: int) -> Pace:
+        """The pace after a sweep in which so many took a candidate, for moves of `length` steps."""
+        mean = taken if self.taken is None else (1.0 - RATE) * self.taken + RATE * taken
+        work = min(ODDS * (1.0 - mean) / max(mean, 1e-12), MOST) if mean < FEW else 0.0
+        return replace(self, rate=min(work / (STEP * length), 1.0), taken=mean)

@@ -7,6 +7,7 @@ forms no matrix: the features of the current frequencies, and the likelihood.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -36,10 +37,10 @@ from banklearn.sampler import (
 )
 from banklearn.sampler.exchange import CANDIDATES
 from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.gradient import GradientTuning
+from banklearn.sampler.gradient import GradientTuning, Outcome
 from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.precision import Solved
-from banklearn.sampler.schedule import Gain, Trial, counted_costs, squared_distance
+from banklearn.sampler.schedule import Pace
 
 Array = NDArray[np.float64]
 
@@ -77,13 +78,14 @@ class Tuning:
     interweave: InterweaveTuning = field(default_factory=InterweaveTuning)
     #: Whether a classifier's weights and lam are rescaled together.
     rescale: bool = True
-    #: Where warm-up finds out whether gradient moves pay: what it found.
-    trial: Trial | None = None
+    #: Where warm-up finds out how often gradient moves pay: as often as this, not gradient_every.
+    pace: Pace | None = None
 
     def gradients(self, sweep: int) -> bool:
         """Whether this sweep makes a gradient move."""
-        begun = self.trial is None or sweep > self.trial.begin
-        return begun and is_due(sweep, self.gradient_every)
+        if self.pace is not None:
+            return self.pace.due(sweep)
+        return is_due(sweep, self.gradient_every)
 
     def exchanges(self, sweep: int) -> bool:
         """Whether this sweep's proposals are candidates for every place."""
@@ -124,14 +126,19 @@ class Info:
     interweave_acceptance: Array
     lam_acceptance: float
     gradient_acceptance: float
-    slope: Array | None
+    flown: Outcome | None
     K: int
     alpha: float
     lam: float
     trouble: bool
     jitter: int
-    gain: Gain | None = None
     accepted_exchanges: float = float("nan")
+
+    @property
+    def taken(self) -> float:
+        """Share of candidates from the mixture that were taken; NaN where there was none."""
+        exchanged = np.isfinite(self.accepted_exchanges)
+        return self.accepted_exchanges if exchanged else self.accepted_jumps
 
 
 def init(
@@ -231,15 +238,17 @@ def step(
     tuning: Tuning,
     streams: Streams,
     sweep: int,
+    hurried: Callable[[float], bool] = gradient.unhurried,
 ) -> tuple[Chain, Info]:
     """Frequencies and lam with the weights integrated out, the weights, then the mixture.
 
     A classifier's weights are rescaled with lam before the mixture: no step that follows sees the
-    Polya-Gamma variables, which the next sweep draws anew.
+    Polya-Gamma variables, which the next sweep draws anew. A trajectory is left out where `hurried`
+    says that there is no time for so many seconds; it may also end the sweep, by an exception.
     """
     count = JitterCount()
     state, likelihood, prior = chain.state, model.likelihood, model.prior
-    M, h = state.M, trend_columns(model.trend, state.W.shape[1])
+    h = trend_columns(model.trend, state.W.shape[1])
 
     how: decisions.How = "exchange" if tuning.exchanges(sweep) else tuning.scheme
     moves = CANDIDATES if how == "exchange" else tuning.moves
@@ -255,27 +264,18 @@ def step(
     state, gram = decided.state, decided.gram
 
     solved = precision.solve(gram, state.lam, likelihood, count, decided.solutions)
-    acceptance, slope = float("nan"), None
-    gain = None
+    flown = None
     if use_gradient:
-        between, reached = state, solved.log_evidence
-        target = gradient.Target(engine, likelihood, model.trend, state, working, count)
-        rng = streams.at(Purpose.GRADIENT, sweep)
-        state, gram, solved, acceptance, slope = gradient.update(
-            state, gram, solved, target, tuning.gradient, rng
+        target = gradient.Target(
+            engine, likelihood, model.trend, prior, state, working, count, hurried
         )
-        if tuning.trial is not None and not tuning.trial.ended:
-            before = chain.solved.log_evidence
-            if not likelihood.fixed_weights:  # row weights are others than in the sweep before
-                old = ext.select(np.arange(h + 2 * M))
-                before = precision.solve(old, state.lam, likelihood, count).log_evidence
-            gain = Gain(
-                climbed=(reached - before, solved.log_evidence - reached),
-                moved=(
-                    squared_distance(chain.state, between.W),
-                    squared_distance(between, state.W),
-                ),
-            )
+        rng = streams.at(Purpose.GRADIENT, sweep)
+        flown = gradient.update(state, gram, solved, target, tuning.gradient, rng)
+        if flown is not None and flown.place.W is not state.W:
+            place = flown.place
+            state, gram, solved = state.with_(W=place.W), place.gram, place.solved
+            # The trajectory knew nothing of the components, which belong to where it began.
+            state = components.update(state, prior, streams.at(Purpose.COMPONENTS, sweep, block=1))
     woven = np.full(len(interweave.KINDS), np.nan)
     if use_interweave:
 
@@ -310,14 +310,13 @@ def step(
         accepted_switches=decided.shares.switches,
         interweave_acceptance=woven,
         lam_acceptance=lam_acceptance,
-        gradient_acceptance=acceptance,
-        slope=slope,
+        gradient_acceptance=float("nan") if flown is None else flown.probability,
+        flown=flown,
         K=state.K,
         alpha=state.alpha,
         lam=state.lam,
         trouble=decided.trouble,
         jitter=count.times,
-        gain=gain,
         accepted_exchanges=decided.shares.exchanges,
     )
     return Chain(state, gram, solved, beta), info
@@ -332,28 +331,13 @@ def update_mixture(state: State, prior: Prior, streams: Streams, sweep: int) -> 
 
 
 def adapt(tuning: Tuning, info: Info, sweep: int) -> Tuning:
-    """Warm-up only: the steps of log lam, of gradient moves and of interweaving."""
+    """Warm-up only: steps of log lam, of gradient moves and of interweaving, the pace of moves."""
     change = (info.lam_acceptance - 0.44) / np.sqrt(1.0 + 0.1 * sweep)
     lam_step = float(np.clip(tuning.lam_step * np.exp(change), 1e-3, 5.0))
-    tuned = tuning.gradient
-    if info.slope is not None:
-        begun = 0 if tuning.trial is None else tuning.trial.begin
-        times = (sweep - begun) // max(tuning.gradient_every, 1)
-        tuned = gradient.adapt(tuned, info.gradient_acceptance, info.slope, times)
+    tuned, pace = tuning.gradient, tuning.pace
+    if info.flown is not None:
+        tuned = gradient.adapt(tuned, info.flown)
+    if pace is not None and np.isfinite(info.taken):
+        pace = pace.after(info.taken, tuned.steps)
     woven = interweave.adapt(tuning.interweave, info.interweave_acceptance, sweep)
-    trial = tuning.trial
-    if trial is not None and info.gain is not None:
-        trial = trial.add(info.gain, sweep)
-    return replace(tuning, lam_step=lam_step, gradient=tuned, interweave=woven, trial=trial)
-
-
-def freeze(tuning: Tuning, engine: Engine, model: Model, state: State) -> Tuning:
-    """The end of warm-up: whether gradient moves stay, where that was tried."""
-    trial = tuning.trial
-    if trial is None or trial.ended:
-        return tuning
-    likelihood, length = model.likelihood, tuning.gradient.length
-    costs = counted_costs(
-        engine.n_rows, state.M, length, likelihood.tasks, likelihood.fixed_weights
-    )
-    return replace(tuning, gradient_every=trial.choose(costs), trial=replace(trial, ended=True))
+    return replace(tuning, lam_step=lam_step, gradient=tuned, interweave=woven, pace=pace)
