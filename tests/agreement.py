@@ -5,6 +5,7 @@ what is unknown; each chain reports the latent function at ten points.
 """
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,8 +21,17 @@ from helpers import make_prior, plain_features
 
 N, M = 60, 3
 PROBES = np.linspace(-2.5, 2.5, 10)[:, None]
-PRIOR = make_prior(1, lam_log_mean=-1.0, lam_log_sd=0.7)
 MU, SD = 0.5, 1.2
+#: So sure of its one component that gradient moves, which integrate it out, know it too.
+SURE = 1e8
+PRIOR = replace(
+    make_prior(1, lam_log_mean=-1.0, lam_log_sd=0.7),
+    mu0=np.array([MU]),
+    kappa0=SURE,
+    nu0=SURE,
+    psi_mean=np.array([SURE * SD**2]),
+    psi_shape=None,
+)
 P = 1 + 2 * M
 
 
@@ -59,7 +69,7 @@ def run(kernel, sweeps, chains, tuning=None):
                 Sigma=np.full((1, 1, 1), SD**2),
                 alpha=1.0,
                 lam=0.4,
-                psi=np.ones(1),
+                psi=PRIOR.psi_mean,
             )
             streams = Streams(5, c)
             chain = kernel.init(engine, model, state, streams)

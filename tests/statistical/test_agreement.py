@@ -20,7 +20,7 @@ def posteriors():
                 sweep,
                 4_000,
                 8,
-                Tuning(gradient_every=2, gradient=GradientTuning(0.6, 4), lam_step=0.8),
+                Tuning(gradient_every=2, gradient=GradientTuning(0.2, 4), lam_step=0.8),
             )
         ),
         "laplace-mh": moments(run(joint_move, 20_000, 8)),
