@@ -27,6 +27,7 @@ from banklearn import BankClassifier, BankRegressor
 from banklearn.datasets.names import Task
 from banklearn.experiments.cells import Cell, Record, parameters_of
 from banklearn.experiments.one_fold import compile_first
+from banklearn.experiments.scores import classification_scores, regression_scores
 from banklearn.experiments.tables import markdown
 
 #: Sweeps at the end of a chain whose log likelihood is averaged.
@@ -55,20 +56,14 @@ def measure(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # time is meant to end it
         model.fit(data.X[kept], data.y[kept])
-    X, y = data.X[held], data.y[held]
-    if data.task == "regression":
-        error = float(((model.predict(X) - y) ** 2).mean())
-        density = float(model.log_predictive_density(X, y).mean())
-    else:
-        p, place = model.predict_proba(X), np.searchsorted(model.classes_, y)
-        error = float((p.argmax(axis=1) != place).mean())
-        density = float(np.log(np.maximum(p[np.arange(len(y)), place], 1e-12)).mean())
+    score = regression_scores if data.task == "regression" else classification_scores
+    found = score(model, data.X[held], data.y[held])
     return {
         "set": name,
         "every": every,
         "seed": seed,
-        "error": error,
-        "minus_log_density": -density,
+        "error": found["error"],
+        "minus_log_density": found["nlpd"],
         "log_likelihood": mean_over(model, lambda t: t["log_likelihood"][-LAST:].mean()),
         "sweeps": mean_over(model, lambda t: len(t["K"])),
         "warmup": mean_over(model, lambda t: t["warmup"]),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from banklearn.engines.base import Engine, Statistic
 from banklearn.engines.host import HostOps
 from banklearn.engines.memory import MemoryEngine
-from banklearn.engines.mixed import Arithmetic, Products
+from banklearn.engines.mixed import Arithmetic, Summed
 from banklearn.engines.pieces import Piece, SharedReader, piece_rows, recut
 from banklearn.gram import Block, Redrawn, WorkingFunction
 from banklearn.model.features import Trend
@@ -30,7 +29,7 @@ SUBSET_BYTES = 256 << 20
 FROZEN_BYTES = 128 << 20
 
 
-class ChunkedEngine:
+class ChunkedEngine(Summed):
     """Sums over rows that are read anew each time; `read` begins a read from the first row."""
 
     def __init__(
@@ -43,7 +42,6 @@ class ChunkedEngine:
     ) -> None:
         self.n_rows, self.n_inputs, self.weighted = n_rows, n_inputs, weighted
         self.arithmetic = arithmetic
-        self.ops_for = Products(arithmetic)
         self.reader = SharedReader(lambda: self._complete(recut(read(), piece_rows(n_inputs))))
 
     def expect(self, chains: int) -> None:
@@ -58,21 +56,6 @@ class ChunkedEngine:
         """Add the blocks in order, in one read."""
         with closing(self.reader.pieces()) as pieces:
             return _sum(self.ops_for(statistic), statistic, pieces)
-
-    def exact(self) -> ChunkedEngine:
-        """The same reads, summed in double precision."""
-        return self._summed("double")
-
-    def rough(self) -> ChunkedEngine:
-        """The same reads, multiplied in single precision."""
-        return self._summed("mixed")
-
-    def _summed(self, arithmetic: Arithmetic) -> ChunkedEngine:
-        if arithmetic == self.arithmetic:
-            return self
-        other = copy(self)
-        other.arithmetic, other.ops_for = arithmetic, Products(arithmetic)
-        return other
 
     def subset(self, rows: NDArray[np.intp]) -> Engine:
         """Some of the rows: gathered in memory, or picked out of every read where they are many."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from copy import copy
 from itertools import accumulate
 from typing import Any
 
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from banklearn.engines.base import Engine, Statistic
 from banklearn.engines.host import HostOps
 from banklearn.engines.memory import MemoryEngine
-from banklearn.engines.mixed import Arithmetic, Products
+from banklearn.engines.mixed import Arithmetic, Products, Summed
 from banklearn.engines.pieces import Piece
 from banklearn.gram import BLOCK_ROWS, Redrawn, WorkingFunction
 from banklearn.model.features import Trend
@@ -48,7 +47,7 @@ class LostWorkError(ClusterError):
     """The scheduler no longer knows the work, or what it was to work on."""
 
 
-class DaskEngine:
+class DaskEngine(Summed):
     """Pieces are futures of :class:`Piece`, in order; all but the last hold whole blocks."""
 
     def __init__(
@@ -87,21 +86,6 @@ class DaskEngine:
             groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
             parts = [self.client.submit(add_up, group, pure=False) for group in groups]
         return statistic.finish(HostOps(), result(self.client, parts[0], self.patience))
-
-    def exact(self) -> DaskEngine:
-        """The same pieces, summed in double precision."""
-        return self._summed("double")
-
-    def rough(self) -> DaskEngine:
-        """The same pieces, multiplied in single precision."""
-        return self._summed("mixed")
-
-    def _summed(self, arithmetic: Arithmetic) -> DaskEngine:
-        if arithmetic == self.arithmetic:
-            return self
-        other = copy(self)
-        other.arithmetic = arithmetic
-        return other
 
     def subset(self, rows: NDArray[np.intp]) -> Engine:
         """Some of the rows: here where they are few, else cut into new pieces on the cluster."""

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
-from banklearn.engines.mixed import Arithmetic, Products
+from banklearn.engines.mixed import Arithmetic, Summed
 from banklearn.gram import BLOCK_ROWS, Block, Frozen, WorkingFunction
 from banklearn.model.features import Trend
 
 Array = NDArray[np.float64]
 
 
-class MemoryEngine:
+class MemoryEngine(Summed):
     """Blocks are views of X (N, d) and y (N,); memory beyond them does not grow with N.
 
     X may be anything that has a length and gives rows, (n, d) as an array, for a slice or for
@@ -33,7 +33,6 @@ class MemoryEngine:
     ) -> None:
         self.X, self.y, self.weight, self.block_rows = X, y, weight, block_rows
         self.arithmetic = arithmetic
-        self.ops_for = Products(arithmetic)
 
     @property
     def n_rows(self) -> int:
@@ -54,19 +53,6 @@ class MemoryEngine:
         for block in self.blocks():
             statistic.add(ops, total, block)
         return statistic.finish(ops, total)
-
-    def exact(self) -> MemoryEngine:
-        """The same rows, summed in double precision."""
-        return self._summed("double")
-
-    def rough(self) -> MemoryEngine:
-        """The same rows, multiplied in single precision."""
-        return self._summed("mixed")
-
-    def _summed(self, arithmetic: Arithmetic) -> MemoryEngine:
-        if arithmetic == self.arithmetic:
-            return self
-        return MemoryEngine(self.X, self.y, self.weight, self.block_rows, arithmetic)
 
     def subset(self, rows: NDArray[np.intp]) -> MemoryEngine:
         """Some of the rows, copied."""

@@ -6,7 +6,8 @@ in the log evidence (:mod:`banklearn.sampler.rounding`).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from copy import copy
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,3 +57,29 @@ class Products:
         """What is no product of features stays in double precision."""
         product = isinstance(statistic, GramSum | ProposalSum | GradientSum)
         return self._products if product else self._exact
+
+
+class Summed:
+    """An engine whose copies sum the same rows in another arithmetic."""
+
+    arithmetic: Arithmetic
+
+    @property
+    def ops_for(self) -> Products:
+        """Operations in the engine's arithmetic."""
+        return Products(self.arithmetic)
+
+    def exact(self) -> Self:
+        """The same rows, summed in double precision."""
+        return self._in("double")
+
+    def rough(self) -> Self:
+        """The same rows, multiplied in single precision."""
+        return self._in("mixed")
+
+    def _in(self, arithmetic: Arithmetic) -> Self:
+        if arithmetic == self.arithmetic:
+            return self
+        other = copy(self)
+        other.arithmetic = arithmetic
+        return other

@@ -14,7 +14,7 @@ the step; both are frozen then.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -114,11 +114,15 @@ class GradientTuning:
 
 @dataclass(frozen=True)
 class Place:
-    """Frequencies with their statistic, factors, and the log of their density up to a constant."""
+    """Frequencies with their statistic, factors, and the log of their density up to a constant.
+
+    laws: of the components, given their members.
+    """
 
     W: Array
     gram: Gram
     solved: Solved
+    laws: Sequence[niw.NIW]
     height: float
 
 
@@ -197,9 +201,9 @@ class Target:
 
     def known(self, W: Array, gram: Gram, solved: Solved) -> Place:
         """A place whose statistic is known."""
-        laws = (niw.posterior(self.base, W[members]) for members in self.members)
+        laws = [niw.posterior(self.base, W[members]) for members in self.members]
         height = solved.log_evidence + sum(niw.log_marginal(self.base, law) for law in laws)
-        return Place(W, gram, solved, height)
+        return Place(W, gram, solved, laws, height)
 
     def sloping(self, place: Place) -> Point:
         """The gradients there: one pass."""
@@ -208,8 +212,7 @@ class Target:
             self.engine, self.likelihood, self.trend, self.working, W, place.gram, place.solved
         )
         pull = slope.copy()
-        for members in self.members:
-            law = niw.posterior(self.base, W[members])
+        for members, law in zip(self.members, place.laws, strict=True):
             pull[members] += niw.marginal_slope(law, W[members])
         return Point(place, slope, pull)
 

@@ -19,7 +19,6 @@ from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.sampler import gradient
 from banklearn.sampler.footing import Footing, Kernel
-from banklearn.sampler.gradient import Abandoned
 from banklearn.sampler.rounding import arithmetic_of
 from banklearn.sampler.sweep import Info, Model, Tuning, adapt
 
@@ -155,12 +154,12 @@ def run_chain(
 
         def hurried(ahead: float) -> bool:
             if stop.is_set():
-                raise Abandoned
+                raise gradient.Abandoned
             return late(share, ahead)
 
         try:
             info = at.step(run.tuning, run.sweep + 1, run.done + 1, hurried)
-        except Abandoned:
+        except gradient.Abandoned:
             run.arithmetic = at.arithmetic
             return None
         run.sweep += 1
