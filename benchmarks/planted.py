@@ -648,8 +648,8 @@ MUTANTS = (
     Mutant(
         "a pilot that goes on by chance",
         "sampler/pilots.py",
-        "if faster[0] <= best[0] + MARGIN:",
-        "if faster[0] <= best[0] - MARGIN:",
+        "return high > low + MARGIN",
+        "return high > low - MARGIN",
         PILOTS,
     ),
     Mutant(
@@ -662,15 +662,22 @@ MUTANTS = (
     Mutant(
         "a pilot judged by its first sweeps",
         "sampler/pilots.py",
-        "values[-max(1, self.sweeps // 4) :]",
-        "values[: max(1, self.sweeps // 4)]",
+        "self.values[sweeps - max(1, sweeps // 4) : sweeps]",
+        "self.values[: max(1, sweeps // 4)]",
         PILOTS,
     ),
     Mutant(
         "a pilot cut short that is judged all the same",
         "sampler/pilots.py",
-        "            if self.late():\n                return -np.inf\n",
-        "            if self.late():\n                break\n",
+        "            if self.sender.late():\n                return -np.inf\n",
+        "            if self.sender.late():\n                break\n",
+        PILOTS,
+    ),
+    Mutant(
+        "a pilot behind at the first look that is not waited for",
+        "sampler/pilots.py",
+        "        low, high = last_look([slower, faster])\n",
+        "        low, high = slower.soon, faster.soon\n",
         PILOTS,
     ),
     Mutant(
@@ -679,6 +686,20 @@ MUTANTS = (
         "ODDS * (1.0 - mean) / max(mean, 1e-12)",
         "ODDS",
         SCHEDULE,
+    ),
+    Mutant(
+        "a pace that takes some of the rows for all",
+        "sampler/schedule.py",
+        "FEW if self.whole else FEW_OF_PART",
+        "FEW",
+        SCHEDULE,
+    ),
+    Mutant(
+        "a stage that keeps the share of candidates taken before it",
+        "sampler/sweep.py",
+        "replace(tuning.pace, taken=None, whole=whole)",
+        "replace(tuning.pace, whole=whole)",
+        ("tests/sampler/test_adapt.py", "tests/sampler/test_run.py"),
     ),
     Mutant(
         "gradient moves at the sweeps of one in so many, whatever the pace",

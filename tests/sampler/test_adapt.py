@@ -202,6 +202,17 @@ def test_a_sweep_without_candidates_leaves_the_pace():
     assert sweep.adapt(Tuning(pace=Pace(0.1, 0.3)), info, 5).pace == Pace(0.1, 0.3)
 
 
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(("stage", "reach"), [(0, 16), (1, 4), (3, 4)])
+def test_what_a_stage_begins_with(stage, reach, whole):
+    tuning = Tuning(lam_step=0.7, gradient=GradientTuning(reach=16), pace=Pace(0.1, 0.3, not whole))
+    begun = sweep.entering(tuning, stage, whole)
+    # The share of places that took candidates among other rows says nothing about these.
+    assert begun.pace == Pace(0.1, None, whole)
+    assert begun == replace(tuning, gradient=GradientTuning(reach=reach), pace=begun.pace)
+    assert sweep.entering(replace(tuning, pace=None), stage, whole).pace is None
+
+
 def test_a_share_of_nothing_is_unknown():
     assert np.isnan(decisions.mean_of(np.array([], dtype=bool)))
     assert decisions.mean_of(np.array([True, False, False, True])) == 0.5

@@ -1,6 +1,7 @@
 """Short chains that decide where the chains start."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,9 +12,21 @@ from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import sweep
 from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.pilots import FEWEST, MARGIN, SWEEPS, Pilots, pilot_sweeps
+from banklearn.sampler.pilots import (
+    AHEAD,
+    FEWEST,
+    MARGIN,
+    SWEEPS,
+    Pilot,
+    Pilots,
+    last_look,
+    pilot_sweeps,
+)
 from banklearn.sampler.precision import solve
 from banklearn.sampler.start import FASTEST, LAMS, StartingPoint, starting_state
+
+#: As it is, whatever a test puts in its place.
+STEP = sweep.step
 
 
 def prior_at(d):
@@ -28,12 +41,9 @@ def pilots(f, d=1, n=200, M=24, sweeps=10, seed=0, **changes):
     return replace(sent, **changes)
 
 
-START = StartingPoint(1.0, 0.1, 0.0)
-
-
-def climb(sent, start=START):
-    """From the first pilot on."""
-    return sent.climb(*sent.height(start.scale))
+def climb(sent, scale=1.0):
+    """Where a climb from the first pilot on ends."""
+    return sent.climb(sent.send(scale))
 
 
 def test_each_is_short_beside_the_warm_up():
@@ -48,22 +58,25 @@ def test_each_is_short_beside_the_warm_up():
 
 @pytest.mark.parametrize("case", range(3))
 def test_a_fast_function_wants_a_faster_start(case):
-    _, slow = climb(pilots(lambda X: np.sin(0.5 * X[:, 0]), seed=case))
-    _, fast = climb(pilots(lambda X: np.sin(5 * X[:, 0]), seed=case))
-    assert fast.scale >= 2 * START.scale
-    assert slow.scale <= fast.scale
+    slow = climb(pilots(lambda X: np.sin(0.5 * X[:, 0]), seed=case)).start.scale
+    fast = climb(pilots(lambda X: np.sin(5 * X[:, 0]), seed=case)).start.scale
+    assert fast >= 2.0
+    assert slow <= fast
 
 
 def test_the_climb_ends_where_the_next_scale_gets_less_far():
     sent = pilots(lambda X: np.sin(6 * X[:, 0]))
-    height, found = climb(sent)
-    assert (height, found) == sent.height(found.scale)
-    octaves = int(np.log2(found.scale / START.scale))
+    found = climb(sent)
+    octaves = int(np.log2(found.start.scale))
     assert octaves > 0
-    assert found.scale == START.scale * 2**octaves
-    heights = [sent.height(START.scale * 2**k)[0] for k in range(octaves + 2)]
-    assert np.all(np.diff(heights[:-1]) > MARGIN)
-    assert heights[-1] <= heights[-2] + MARGIN
+    assert found.start.scale == 2.0**octaves
+    ways = [sent.send(2.0**k) for k in range(octaves + 2)]
+    assert found.end == ways[octaves].end
+    for slower, faster in pairwise(ways[:-1]):
+        far_ahead = faster.soon > slower.soon + AHEAD * len(sent.y)
+        assert far_ahead or faster.end > slower.end + MARGIN
+    assert ways[-1].soon <= found.soon + AHEAD * len(sent.y)
+    assert ways[-1].end <= found.end + MARGIN
 
 
 def test_each_pilot_starts_with_the_precision_that_suits_its_scale():
@@ -83,8 +96,8 @@ def test_each_pilot_starts_with_the_precision_that_suits_its_scale():
 
 def test_the_same_seed_gives_the_same_height():
     sent = pilots(lambda X: np.sin(6 * X[:, 0]))
-    assert sent.height(1.0) == sent.height(1.0)
-    assert sent.height(1.0) != replace(sent, streams=Streams(1)).height(1.0)
+    assert sent.send(1.0).end == sent.send(1.0).end
+    assert sent.send(1.0).end != replace(sent, streams=Streams(1)).send(1.0).end
 
 
 @pytest.fixture
@@ -102,7 +115,7 @@ def steps(monkeypatch):
 
 
 def test_pilots_share_no_random_numbers_with_the_chains_of_a_fit(steps):
-    pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=1).height(1.0)
+    pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=1).send(1.0)
     ((first, _),) = steps
     for chain in range(4):
         state = starting_state(24, 1, 1.0, 1.0, 1.0, Streams(0, chain))
@@ -112,54 +125,67 @@ def test_pilots_share_no_random_numbers_with_the_chains_of_a_fit(steps):
     np.testing.assert_array_equal(state.W, first.W)
 
 
-@pytest.mark.parametrize("sweeps", [1, 3, 9])
+@pytest.mark.parametrize("sweeps", [1, 3, 8, 9, 16])
 def test_a_pilot_is_judged_by_the_last_quarter_of_its_sweeps(steps, sweeps):
-    height, _ = pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=sweeps).height(1.0)
+    pilot = pilots(lambda X: np.sin(6 * X[:, 0]), sweeps=sweeps).send(1.0)
+    first = min(8, sweeps)
+    assert len(steps) == first
+    for height, made in ((pilot.soon, first), (pilot.end, sweeps), (pilot.soon, first)):
+        found = [log_evidence for _, log_evidence in steps[:made]]
+        assert height == np.mean(found[-(made // 4 or 1) :])
     assert len(steps) == sweeps
-    assert height == np.mean([log_evidence for _, log_evidence in steps[-(sweeps // 4 or 1) :]])
 
 
 def test_weights_count_rows():
     sent = pilots(lambda X: np.sin(6 * X[:, 0]), n=60)
     twice = replace(sent, X=np.repeat(sent.X, 2, axis=0), y=np.repeat(sent.y, 2))
     weighted = replace(sent, weight=np.full(60, 2.0))
-    assert weighted.height(1.0)[0] == pytest.approx(twice.height(1.0)[0], rel=1e-9)
+    assert weighted.send(1.0).end == pytest.approx(twice.send(1.0).end, rel=1e-9)
 
 
 def test_a_gain_by_chance_is_no_gain():
     rng = np.random.default_rng(0)
     for seed in range(3):
         noise = pilots(lambda X: rng.standard_normal(len(X)), seed=seed)
-        first = noise.height(1.0)
-        found = noise.climb(*first)
-        assert found == first or found[0] > first[0] + MARGIN
+        first = noise.send(1.0)
+        found = noise.climb(first)
+        assert found is first or found.end > first.end + MARGIN
 
 
 def test_no_pilot_is_sent_when_time_is_over(monkeypatch):
-    sent = pilots(lambda X: np.sin(6 * X[:, 0]), late=lambda: True)
+    sent = pilots(lambda X: np.sin(6 * X[:, 0]))
+    first, hurried = sent.send(1.5), replace(sent, late=lambda: True)
     monkeypatch.setattr(Pilots, "at", None)  # not even its first state is computed
-    assert sent.height(1.5) == (-np.inf, StartingPoint(1.5, 1.0, -np.inf))
-    assert sent.climb(-5.0, START) == (-5.0, START)
+    assert hurried.send(1.5) is None
+    assert hurried.climb(first) is first
 
 
-def test_a_pilot_that_time_cuts_short_decides_nothing():
-    calls = []
+def in_a_hurry(sweeps, monkeypatch, **changes):
+    """Pilots of a function that wants a faster start, with time for so many sweeps."""
+    left = [sweeps]
 
-    def late():
-        calls.append(1)
-        return len(calls) > 15  # the first has ten sweeps; the second is cut
+    def counted(*arguments):
+        left[0] -= 1
+        return STEP(*arguments)
 
-    sent = pilots(lambda X: np.sin(5 * X[:, 0]), late=late)
-    first = sent.height(1.0)
-    assert np.isfinite(first[0])
-    assert sent.climb(*first) == first
+    monkeypatch.setattr(sweep, "step", counted)
+    late = {"late": lambda: left[0] <= 0, "sweeps": 16}
+    return pilots(lambda X: np.sin(5 * X[:, 0]), **late, **changes)
+
+
+def test_a_pilot_that_time_cuts_short_decides_nothing(monkeypatch):
+    sent = in_a_hurry(8 + 7, monkeypatch)
+    first = sent.send(1.0)
+    assert first is not None
+    assert sent.climb(first) is first
+    assert in_a_hurry(7, monkeypatch).send(1.0) is None
 
 
 @pytest.mark.parametrize("d", [1, 4])
 def test_scales_have_an_end_that_counts_inputs(d):
     sent = pilots(lambda X: np.sin(X[:, 0]), d=d, sweeps=1)
-    top = -np.inf, replace(START, scale=FASTEST / np.sqrt(d))
-    assert sent.climb(*top) == top
+    top = sent.send(FASTEST / np.sqrt(d))
+    assert sent.climb(top) is top
 
 
 def test_a_pilot_starts_with_the_mean_of_its_concentration():
@@ -169,27 +195,60 @@ def test_a_pilot_starts_with_the_mean_of_its_concentration():
 
 
 class Known(Pilots):
-    """Pilots whose heights are known: each doubling of the scale gains `gain`."""
+    """Pilots whose heights at the first look and at the end are known, by octaves."""
 
-    gain = 2.5
+    soon, end = (lambda octaves: 0.0), (lambda octaves: 2.5 * octaves)
 
-    def height(self, scale):
-        return self.gain * np.log2(scale), StartingPoint(scale, 0.1, 0.0)
+    def send(self, scale):
+        octaves = np.log2(scale)
+        values = [type(self).soon(octaves)] * 8 + [type(self).end(octaves)] * 8
+        return Pilot(self, StartingPoint(scale, 0.1, 0.0), None, None, None, values)
 
 
-def known(d):
-    sent = pilots(lambda X: X[:, 0], d=d)
-    return Known(**{name: getattr(sent, name) for name in Pilots.__dataclass_fields__})
+def known(d=1, n=200, **heights):
+    sent = pilots(lambda X: X[:, 0], d=d, n=n, sweeps=16)
+    kind = type("Known", (Known,), {name: staticmethod(f) for name, f in heights.items()})
+    return kind(**{name: getattr(sent, name) for name in Pilots.__dataclass_fields__})
 
 
 @pytest.mark.parametrize("d", [1, 3])
 def test_a_climb_goes_on_to_the_fastest_scale(d):
     fastest = 4096.0 / np.sqrt(d)
-    assert climb(known(d), replace(START, scale=fastest / 8))[1].scale == fastest
-    assert climb(known(d), replace(START, scale=fastest / 7))[1].scale == 4 * (fastest / 7)
+    assert climb(known(d), fastest / 8).start.scale == fastest
+    assert climb(known(d), fastest / 7).start.scale == 4 * (fastest / 7)
 
 
-def test_a_gain_of_two_is_not_enough(monkeypatch):
-    assert climb(known(1))[1].scale > START.scale
-    monkeypatch.setattr(Known, "gain", 2.0)
-    assert climb(known(1))[1].scale == START.scale
+def test_a_gain_of_two_is_not_enough():
+    assert climb(known()).start.scale > 1.0
+    assert climb(known(end=lambda octaves: 2.0 * octaves)).start.scale == 1.0
+
+
+@pytest.mark.parametrize(("gain", "climbs"), [(4.99, 0), (5.01, 12)])
+def test_who_is_far_ahead_at_the_first_look_need_not_go_on(gain, climbs):
+    """200 rows, 0.025 for each: the end would say otherwise, and is not asked."""
+    sent = known(soon=lambda octaves: gain * octaves, end=lambda octaves: -octaves)
+    assert climb(sent).start.scale == 2.0**climbs
+
+
+def test_of_few_rows_no_less_is_asked_at_the_first_look_than_at_the_end():
+    sent = known(n=20, soon=lambda octaves: 1.9 * octaves, end=lambda octaves: -octaves)
+    assert climb(sent).start.scale == 1.0
+
+
+def test_who_is_behind_at_the_first_look_may_be_ahead_at_the_end():
+    sent = known(soon=lambda octaves: -50.0 * octaves, end=lambda octaves: 3.0 * octaves)
+    assert climb(sent).start.scale == 4096.0
+
+
+def test_where_time_is_over_before_the_end_the_first_look_has_to_do(monkeypatch):
+    sent = in_a_hurry(16 + 3, monkeypatch, M=8)
+    slower, faster = sent.send(1.0), sent.send(2.0)
+    soon = [slower.soon, faster.soon]
+    assert last_look([slower, faster]) == soon
+    assert len(slower.values) + len(faster.values) == 16 + 3
+    assert sent.higher(faster, slower) == (soon[1] > soon[0] + MARGIN)
+
+
+def test_with_time_the_last_look_is_at_the_end():
+    sent = known(soon=lambda octaves: 7.0, end=lambda octaves: octaves)
+    assert last_look([sent.send(1.0), sent.send(4.0)]) == [0.0, 2.0]

@@ -13,11 +13,12 @@ from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import run, sweep
 from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chain, run_chains
+from banklearn.sampler.schedule import Pace
 from banklearn.sampler.sweep import Model, Tuning
 from helpers import make_problem
 
 
-def chain_of(plan, n=40, monitor=None, stop=None, seed=0, kernel=sweep):
+def chain_of(plan, n=40, monitor=None, stop=None, seed=0, kernel=sweep, tuning=None):
     problem = make_problem(0, N=n, M=4)
     model = Model(problem.prior, problem.gaussian, problem.trend)
     return run_chain(
@@ -27,7 +28,7 @@ def chain_of(plan, n=40, monitor=None, stop=None, seed=0, kernel=sweep):
         plan,
         Streams(seed),
         lambda chain, sweep: (sweep, chain.state, float(chain.gram.n[0])),
-        Tuning(),
+        tuning or Tuning(),
         kernel,
         monitor,
         stop,
@@ -159,6 +160,22 @@ def test_each_stage_has_its_share_of_the_time(clock):
     # The shares end after 4.2, 8.4 and 12.6 seconds.
     assert rows == 5 * [10] + 4 * [20] + 4 * [40] + 3 * [40]
     assert (result.warmup, result.cut, len(result.draws)) == (13, "time", 3)
+
+
+@pytest.mark.parametrize("stages", [((10, 3), (40, 2)), ((40, 5),), ()])
+def test_the_pace_knows_whether_sweeps_see_all_rows(stages):
+    seen = []
+
+    def step(chain, engine, model, tuning, *rest):
+        seen.append((engine.n_rows == 40, tuning.pace.whole, tuning.pace.taken is None))
+        return sweep.step(chain, engine, model, tuning, *rest)
+
+    watched = SimpleNamespace(init=sweep.init, step=step)
+    chain_of(Plan(5, 2, stages=stages), kernel=watched, tuning=Tuning(pace=Pace()))
+    rows, told, unknown = zip(*seen, strict=True)
+    assert told == rows
+    begins = {0, 3} if len(stages) == 2 else {0}
+    assert {i for i, new in enumerate(unknown) if new} == begins
 
 
 def test_an_end_between_two_draws_keeps_the_last_state(clock):

@@ -30,6 +30,14 @@ def test_while_many_are_taken_there_are_none(taken):
     assert (pace.rate, pace.taken) == (0.0, taken)
 
 
+@pytest.mark.parametrize("taken", [0.35, 0.5, 0.54])
+def test_on_some_of_the_rows_they_begin_earlier(taken):
+    pace = Pace(whole=False).after(taken, 24)
+    assert pace.rate * STEP * 24 == pytest.approx(ODDS * (1.0 - taken) / taken, rel=1e-12)
+    assert not pace.whole
+    assert Pace(whole=False).after(0.55, 24).rate == 0.0
+
+
 @pytest.mark.parametrize("taken", [0.0, 1e-13, 1e-9, 0.05])
 def test_sweeps_get_two_fifths_of_the_work_at_least(taken):
     assert Pace().after(taken, 24).rate == pytest.approx(1.5 / (STEP * 24), rel=1e-12)

@@ -168,12 +168,13 @@ class Chooses:
         with limited_to(1):  # small problems, and the same bits on any number of cores
             sent = [sent_with(scaling, trend) for scaling, trend, _ in choices]
             first = [
-                pilot.height(point.scale)
-                for pilot, (_, _, point) in zip(sent, choices, strict=True)
+                pilots_of.send(point.scale)
+                for pilots_of, (_, _, point) in zip(sent, choices, strict=True)
             ]
-            if not all(np.isfinite(height) for height, _ in first):
+            arrived = [pilot for pilot in first if pilot is not None]
+            if len(arrived) < len(first):
                 return choices[0], choices[0][2]
-            leading = leaders([s.kind for s, _, _ in choices], [height for height, _ in first])
-            climbed = {i: sent[i].climb(*first[i]) for i in leading}
-            best = max(climbed, key=lambda i: climbed[i][0])
-            return choices[best], climbed[best][1]
+            leading = leaders([s.kind for s, _, _ in choices], [p.soon for p in arrived])
+            climbed = [sent[i].climb(arrived[i]) for i in leading]
+            best = int(np.argmax(pilots.last_look(climbed)))
+            return choices[leading[best]], climbed[best].start

@@ -20,7 +20,7 @@ from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.sampler import gradient
 from banklearn.sampler.footing import Footing, Kernel
 from banklearn.sampler.rounding import arithmetic_of
-from banklearn.sampler.sweep import Info, Model, Tuning, adapt
+from banklearn.sampler.sweep import Info, Model, Tuning, adapt, entering
 
 D = TypeVar("D")
 
@@ -188,8 +188,7 @@ def run_chain(
             link = None
         else:
             run.stage, run.done = i, 0
-            if i:
-                run.tuning = replace(run.tuning, gradient=gradient.warier(run.tuning.gradient))
+            run.tuning = entering(run.tuning, i, whole=part is engine)
             at.begin(part, state, run.sweep)
         # Each stage has its share of the warm-up time, so that all rows are reached.
         share = WARMUP_SHARE * (i + 1) / len(stages)

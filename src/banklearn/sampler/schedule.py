@@ -4,6 +4,8 @@ Candidates from the mixture cost little, and as long as many of them are taken n
 frequencies faster. Where the data know their frequencies well few are taken, and those that matter
 move along the gradient or not at all. With a share a < FEW of the places that take a candidate in a
 sweep, gradient moves get ODDS (1 - a) / a times the work of the sweeps, but never more than MOST.
+Warm-up on some of the rows is where long trajectories are learned for little, and more candidates
+are taken there than will be on all rows: up to FEW_OF_PART they begin there already.
 
 Warm-up measures a, as a running mean, and the pace is frozen with it. Work is counted, not timed:
 the same seed gives the same schedule on every machine.
@@ -15,6 +17,8 @@ from dataclasses import dataclass, replace
 
 #: As long as so large a share of the places takes a candidate there are none.
 FEW = 0.35
+#: The same where sweeps see some of the rows.
+FEW_OF_PART = 0.55
 #: Work of gradient moves for that of sweeps, if half of the places took a candidate.
 ODDS = 1.0 / 3.0
 #: Work of gradient moves for that of sweeps where hardly any place takes one.
@@ -32,6 +36,8 @@ class Pace:
 
     rate: float = 0.0
     taken: float | None = None
+    #: Whether sweeps see all rows.
+    whole: bool = True
 
     def due(self, sweep: int) -> bool:
         """Whether this sweep has a gradient move.
@@ -44,5 +50,6 @@ class Pace:
     def after(self, taken: float, length: int) -> Pace:
         """The pace after a sweep in which so many took a candidate, for moves of `length` steps."""
         mean = taken if self.taken is None else (1.0 - RATE) * self.taken + RATE * taken
-        work = min(ODDS * (1.0 - mean) / max(mean, 1e-12), MOST) if mean < FEW else 0.0
+        few = mean < (FEW if self.whole else FEW_OF_PART)
+        work = min(ODDS * (1.0 - mean) / max(mean, 1e-12), MOST) if few else 0.0
         return replace(self, rate=min(work / (STEP * length), 1.0), taken=mean)

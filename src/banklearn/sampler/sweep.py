@@ -341,3 +341,10 @@ def adapt(tuning: Tuning, info: Info, sweep: int) -> Tuning:
         pace = pace.after(info.taken, tuned.steps)
     woven = interweave.adapt(tuning.interweave, info.interweave_acceptance, sweep)
     return replace(tuning, lam_step=lam_step, gradient=tuned, interweave=woven, pace=pace)
+
+
+def entering(tuning: Tuning, stage: int, whole: bool) -> Tuning:
+    """The tuning with which a stage of the warm-up begins: the first is 0, the last sees all."""
+    tuned = gradient.warier(tuning.gradient) if stage else tuning.gradient
+    pace = tuning.pace and replace(tuning.pace, taken=None, whole=whole)
+    return replace(tuning, gradient=tuned, pace=pace)
