@@ -648,8 +648,8 @@ MUTANTS = (
     Mutant(
         "a pilot that goes on by chance",
         "sampler/pilots.py",
-        "return high > low + MARGIN",
-        "return high > low - MARGIN",
+        "high > low + MARGIN",
+        "high > low - MARGIN",
         PILOTS,
     ),
     Mutant(
@@ -676,8 +676,8 @@ MUTANTS = (
     Mutant(
         "a pilot behind at the first look that is not waited for",
         "sampler/pilots.py",
-        "        low, high = last_look([slower, faster])\n",
-        "        low, high = slower.soon, faster.soon\n",
+        "low, high = slower.end, faster.end",
+        "low, high = slower.soon, faster.soon",
         PILOTS,
     ),
     Mutant(
@@ -697,8 +697,8 @@ MUTANTS = (
     Mutant(
         "a stage that keeps the share of candidates taken before it",
         "sampler/sweep.py",
-        "replace(tuning.pace, taken=None, whole=whole)",
-        "replace(tuning.pace, whole=whole)",
+        "taken=None, whole=whole)",
+        "whole=whole)",
         ("tests/sampler/test_adapt.py", "tests/sampler/test_run.py"),
     ),
     Mutant(

@@ -6,7 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from banklearn import BankClassifier, BankRegressor
 from banklearn.estimators.starting import contend, leaders
-from banklearn.sampler.pilots import Pilots
+from banklearn.numerics.streams import Streams
+from banklearn.posterior.scaling import fit_scaling
+from banklearn.sampler.pilots import Pilot, Pilots
 from banklearn.sampler.start import StartingPoint
 
 N = 400
@@ -94,6 +96,39 @@ def test_pilots_are_sent_where_warm_up_is_long_enough():
     np.testing.assert_array_equal(long.prior_.psi_mean, fast**2)
     # The fixed kernel of highest evidence, which plots show beside the learned one, is another.
     assert long.starting_point_ == short.starting_point_ == short._start
+
+
+@pytest.mark.parametrize(
+    ("heights", "expected"),
+    [
+        # (at the first look, at the end) of quantile, arcsinh and standard.
+        ([(5.0, 1.0), (4.0, 9.0), (3.0, 2.0)], "standard"),
+        ([(4.0, 9.0), (5.0, 3.0), (3.0, 2.0)], "arcsinh"),
+        ([(5.0, 3.0), (4.0, 9.0), (6.0, 2.0)], "quantile"),
+        ([(5.0, 3.0), (4.0, 9.0), (6.0, 4.0)], "standard"),
+    ],
+)
+def test_of_a_transform_and_none_the_one_that_ends_higher_is_chosen(monkeypatch, heights, expected):
+    model, X, y = pilot_fit(n_warmup=160)
+    kinds = ["quantile", "arcsinh", "standard"]
+    choices = [
+        (fit_scaling(X, None, kind), "linear", StartingPoint(0.1 + 0.2 * i, 1.0, 0.0))
+        for i, kind in enumerate(kinds)
+    ]
+    known = {choice[2].scale: height for choice, height in zip(choices, heights, strict=True)}
+
+    def send(self, scale):
+        if scale not in known:  # none gets higher from a faster one
+            return None
+        soon, end = known[scale]
+        start = StartingPoint(scale, 1.0, 0.0)
+        return Pilot(self, start, None, None, None, [soon] * 8 + [end] * 8)
+
+    monkeypatch.setattr(Pilots, "send", send)
+    model._begun = 0.0
+    choice, start = model._after_pilots(choices, (X, y, None), np.arange(300), Streams(0))
+    assert choice is choices[kinds.index(expected)]
+    assert start == choice[2]
 
 
 def test_pilots_do_not_depend_on_the_order_of_rows_nor_on_equal_inputs():

@@ -208,7 +208,8 @@ def test_what_a_stage_begins_with(stage, reach, whole):
     tuning = Tuning(lam_step=0.7, gradient=GradientTuning(reach=16), pace=Pace(0.1, 0.3, not whole))
     begun = sweep.entering(tuning, stage, whole)
     # The share of places that took candidates among other rows says nothing about these.
-    assert begun.pace == Pace(0.1, None, whole)
+    # Until candidates have been seen among all rows there are no gradient moves.
+    assert begun.pace == Pace(0.0 if whole else 0.1, None, whole)
     assert begun == replace(tuning, gradient=GradientTuning(reach=reach), pace=begun.pace)
     assert sweep.entering(replace(tuning, pace=None), stage, whole).pace is None
 

@@ -240,13 +240,38 @@ def test_who_is_behind_at_the_first_look_may_be_ahead_at_the_end():
     assert climb(sent).start.scale == 4096.0
 
 
-def test_where_time_is_over_before_the_end_the_first_look_has_to_do(monkeypatch):
-    sent = in_a_hurry(16 + 3, monkeypatch, M=8)
+@pytest.mark.parametrize("more", [3, 11])
+def test_where_time_is_over_before_the_end_the_first_look_decides_between_choices(
+    monkeypatch, more
+):
+    """With eleven more sweeps the first of the two gets to its end, the second does not."""
+    sent = in_a_hurry(16 + more, monkeypatch, M=8)
+    one, other = sent.send(1.0), sent.send(2.0)
+    soon = [one.soon, other.soon]
+    assert last_look([one, other]) == soon
+    assert len(one.values) + len(other.values) == 16 + more
+
+
+@pytest.mark.parametrize("more", [3, 11])
+def test_and_decides_on_a_faster_scale_only_where_that_is_far_ahead(monkeypatch, more):
+    sent = in_a_hurry(16 + more, monkeypatch)
     slower, faster = sent.send(1.0), sent.send(2.0)
-    soon = [slower.soon, faster.soon]
-    assert last_look([slower, faster]) == soon
-    assert len(slower.values) + len(faster.values) == 16 + 3
-    assert sent.higher(faster, slower) == (soon[1] > soon[0] + MARGIN)
+    slower.values[:], faster.values[:] = [0.0] * 8, [4.9] * 8
+    assert not sent.higher(faster, slower)
+    faster.values[:8] = [5.1] * 8
+    assert sent.higher(faster, slower)
+
+
+def test_a_height_that_is_no_number_is_none(monkeypatch):
+    sent = pilots(lambda X: X[:, 0])
+    monkeypatch.setattr(Pilot, "soon", np.nan)
+    assert sent.send(1.0) is None
+
+
+@pytest.mark.parametrize(("gain", "climbs"), [(9.9, 0), (10.1, 12)])
+def test_rows_that_stand_for_two_count_twice(gain, climbs):
+    sent = known(soon=lambda octaves: gain * octaves, end=lambda octaves: -octaves)
+    assert climb(replace(sent, weight=np.full(200, 2.0))).start.scale == 2.0**climbs
 
 
 def test_with_time_the_last_look_is_at_the_end():

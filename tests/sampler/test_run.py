@@ -12,6 +12,7 @@ from banklearn.numerics import threads
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import run, sweep
+from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chain, run_chains
 from banklearn.sampler.schedule import Pace
 from banklearn.sampler.sweep import Model, Tuning
@@ -176,6 +177,17 @@ def test_the_pace_knows_whether_sweeps_see_all_rows(stages):
     assert told == rows
     begins = {0, 3} if len(stages) == 2 else {0}
     assert {i for i, new in enumerate(unknown) if new} == begins
+
+
+@pytest.mark.parametrize("seconds", [1.0, 8.0, 14.0])
+def test_a_pace_that_has_not_seen_all_rows_makes_no_gradient_moves(clock, seconds):
+    """Warm-up is over in the first stage, in the second, or as soon as the last has begun."""
+    tuning = Tuning(pace=Pace(1.0), gradient=GradientTuning(reach=16))
+    plan = Plan(100, 3, max_time=seconds, stages=((10, 50), (20, 30), (40, 0)))
+    result = chain_of(plan, monitor=clock, tuning=tuning)
+    assert 0 < result.warmup
+    assert result.tuning.pace == Pace(0.0, None, True)
+    assert result.tuning.gradient.reach < 16
 
 
 def test_an_end_between_two_draws_keeps_the_last_state(clock):

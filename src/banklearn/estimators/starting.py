@@ -63,7 +63,7 @@ def choose(
                 ),
                 key=evidence,
             )
-    return contend(best, len(y))
+    return contend(best, len(y) if weight is None else float(weight.sum()))
 
 
 def chosen_before(
@@ -81,7 +81,7 @@ def evidence(choice: Choice) -> float:
     return choice[2].log_evidence
 
 
-def contend(best: Mapping[Kind, Choice], rows: int) -> list[Choice]:
+def contend(best: Mapping[Kind, Choice], rows: float) -> list[Choice]:
     """The choices among which evidence of fixed kernels cannot decide, the preferred one first.
 
     What is no transform is taken unless a transform is better by HANDICAP. Where some are, all

@@ -110,14 +110,15 @@ class Pilots:
         return best
 
     def higher(self, faster: Pilot, slower: Pilot) -> bool:
-        """Whether one is far ahead at the first look, or ahead by MARGIN at the end.
+        """Whether one is far ahead at the first look, or ahead by MARGIN at the end of both.
 
-        Where time is over before, the first look has to do.
+        Where time is over before both are there, it is not.
         """
-        if faster.soon > slower.soon + max(AHEAD * len(self.y), MARGIN):
+        rows = len(self.y) if self.weight is None else float(self.weight.sum())
+        if faster.soon > slower.soon + max(AHEAD * rows, MARGIN):
             return True
-        low, high = last_look([slower, faster])
-        return high > low + MARGIN
+        low, high = slower.end, faster.end
+        return bool(np.isfinite(low)) and high > low + MARGIN
 
     @cached_property
     def _engine(self) -> MemoryEngine:

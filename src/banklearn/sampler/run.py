@@ -210,6 +210,8 @@ def run_chain(
                 bookmark.save(run, lambda: kernel.pack(at.chain), True)
             bookmark = None  # what follows only rounds off what is at hand
         run.warmup = len(run.trace)
+        if run.stage < len(stages) - 1 or stages[-1][0] != engine.n_rows:
+            run.tuning = entering(run.tuning, len(stages), whole=True)
         partly = at.chain is None or stages[-1][0] != engine.n_rows
         # An arithmetic that did not do in warm-up may do from here on.
         given_up = at.arithmetic != arithmetic_of(engine)

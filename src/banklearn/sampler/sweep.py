@@ -344,7 +344,13 @@ def adapt(tuning: Tuning, info: Info, sweep: int) -> Tuning:
 
 
 def entering(tuning: Tuning, stage: int, whole: bool) -> Tuning:
-    """The tuning with which a stage of the warm-up begins: the first is 0, the last sees all."""
+    """The tuning with which a stage begins: the first of the warm-up is 0, the last sees all rows.
+
+    Where candidates take few places among some of the rows, they need not among all: until these
+    have been seen there are no gradient moves.
+    """
     tuned = gradient.warier(tuning.gradient) if stage else tuning.gradient
-    pace = tuning.pace and replace(tuning.pace, taken=None, whole=whole)
+    pace = tuning.pace
+    if pace is not None:
+        pace = replace(pace, rate=0.0 if whole else pace.rate, taken=None, whole=whole)
     return replace(tuning, gradient=tuned, pace=pace)
