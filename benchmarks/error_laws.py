@@ -1,11 +1,13 @@
-"""Whether intervals hold what they say: the model's own law and the learned one, from one fit.
+"""Whether intervals hold what they say: the model's own law and learned ones, from one fit.
 
     python benchmarks/error_laws.py [--sets concrete,noise,prop,bike,toms] [--parts 0,1]
         [--seconds 60,150] [--chains 4] [--frequencies 384] [--jobs 1] [--out FILE]
 
 Rows are the training rows of fold 0, cut into five parts: one is held out, the others are learned
-from (``--test`` takes the fold's own test rows, for a last look). Both laws are of the same draws
-with the same means, so that they differ in nothing else. Printed are the squared error, minus the
+from (``--test`` takes the fold's own test rows, for a last look). All laws are of the same draws
+with the same means, so that they differ in nothing else: the model's own, the one that is learned
+where draws count by 1 / p(y_i | W, other rows) as those of settled chains would, and the one by
+the square of it, which is the default. Printed are the squared error, minus the
 log predictive density, and the share of held-out rows that intervals of 50, 80 and 95 % hold.
 """
 
@@ -27,17 +29,27 @@ from banklearn import BankRegressor
 from banklearn.experiments.cells import Cell, Record, parameters_of
 from banklearn.experiments.one_fold import compile_first
 from banklearn.experiments.tables import markdown
+from banklearn.posterior.error_law import ErrorLaw, fit_error_law, least_std
+from banklearn.posterior.leave_one_out import standardised_errors
 
 LEVELS = (0.5, 0.8, 0.95)
-LAWS = ("normal", "learned")
+LAWS = ("normal", "learned by 1 / p", "learned")
 PARTS = 5
 #: Training rows from which on a set has the longer time.
 LARGE = 2000
 
 
-def estimator(chains: int, seconds: float, M: int) -> BankRegressor:
+class Watched(BankRegressor):
+    """Keeps the rows from which it learns the law of errors."""
+
+    def _look_back(self, *rows: Any) -> None:
+        self.seen_ = rows
+        super()._look_back(*rows)
+
+
+def estimator(chains: int, seconds: float, M: int) -> Watched:
     """The defaults, but for time and size."""
-    return BankRegressor(M, n_chains=chains, max_time=seconds, random_state=0, device="cpu")
+    return Watched(M, n_chains=chains, max_time=seconds, random_state=0, device="cpu")
 
 
 def rows_of(name: str, part: int | None, rows: int | None) -> Rows:
@@ -64,8 +76,9 @@ def measure(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the record tells what was cut
         model.fit(data.X, data.y)
     spent = time.perf_counter() - begin
-    plain = copy.copy(model)
+    plain, once = copy.copy(model), copy.copy(model)
     plain.error_law_ = None
+    once.error_law_ = law_by(1.0, model)
     return {
         "set": name,
         "part": part,
@@ -75,9 +88,17 @@ def measure(
         "sweeps": [int(n) for n in model.n_sweeps_],
         "draws": len(model.draws_),
         "scores": {
-            law: scores(which, data) for law, which in zip(LAWS, (plain, model), strict=True)
+            law: scores(which, data) for law, which in zip(LAWS, (plain, once, model), strict=True)
         },
     }
+
+
+def law_by(power: float, model: Watched) -> ErrorLaw:
+    """The law of errors that a fit would have learned if draws counted by this power of 1 / p."""
+    X, y, weight = model.seen_
+    first = model.draws_[0]
+    z = standardised_errors(model.draws_, X, y, weight, model.trend_, power)
+    return fit_error_law(z, weight, least_std(first.dof, first.mu_n.shape[-1]))
 
 
 def scores(model: Any, data: Rows) -> dict[str, Any]:
@@ -110,7 +131,7 @@ def cell(
 
 
 def table(records: Sequence[Record]) -> str:
-    """Two lines for each set: means over its parts."""
+    """A line for each law of each set: means over its parts."""
     lines = []
     for name in dict.fromkeys(record["set"] for record in records):
         own = [record for record in records if record["set"] == name]
@@ -140,7 +161,7 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     return (
         f"Judged by {judged}; M = {options.frequencies}, {options.chains} chains, otherwise the "
         f"defaults, {few} s below {LARGE} rows and {many} s from there on, one core; sweeps that "
-        f"the chains made: {made} ({processors(records)}). Both laws of a set are of the same "
+        f"the chains made: {made} ({processors(records)}). All laws of a set are of the same "
         "draws. nlpd is the mean negative log predictive density."
     )
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -225,14 +226,27 @@ def test_both_laws_of_errors_are_scored_on_rows_that_were_held_out(scripts, tmp_
     records = study.main(command)
     assert [(r["part"], r["rows"], r["judged"]) for r in records] == [(0, 320, 80), (3, 320, 80)]
     for record in records:
-        normal, learned = (record["scores"][law] for law in ("normal", "learned"))
-        assert normal["error"] == learned["error"]
-        assert normal["nlpd"] != learned["nlpd"]
+        laws = ("normal", "learned by 1 / p", "learned")
+        normal, once, learned = (record["scores"][law] for law in laws)
+        assert normal["error"] == once["error"] == learned["error"]
+        assert len({normal["nlpd"], once["nlpd"], learned["nlpd"]}) == 3
         assert sorted(learned["inside"]) == learned["inside"]
     assert "2 of 2 fits" in capsys.readouterr().out
     held = np.mean([r["scores"]["learned"]["inside"][2] for r in records])
     assert "| arm | learned | 2 | 160 |" in (tmp_path / "study.md").read_text()
     assert f"| {held:.3f} |" in (tmp_path / "study.md").read_text()
+
+
+def test_the_law_by_the_default_power_is_that_of_the_fit(scripts):
+    study = scripts("error_laws")
+    data = study.rows_of("arm", 0, 400)
+    model = study.Watched(8, n_warmup=10, n_draws=10, n_chains=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(data.X, data.y)
+    found, once = study.law_by(2.0, model), study.law_by(1.0, model)
+    np.testing.assert_array_equal(found.share, model.error_law_.share)
+    assert found.std() > once.std()
 
 
 def test_parts_are_held_out_once_each_and_never_learned_from(scripts):

@@ -104,7 +104,7 @@ def test_errors_of_several_draws_are_those_of_their_mixture():
             student_t(v, m, s)
             for m, s, v in zip(location[:, i], scale[:, i], dof[:, i], strict=True)
         ]
-        share = 1.0 / np.array([law.pdf(problem.y[i]) for law in laws])
+        share = np.array([law.pdf(problem.y[i]) for law in laws]) ** -2.0
         share[:2] = np.minimum(share[:2] / share[:2].sum(), 2**-0.5)
         share[:2] *= 2 / 3 / share[:2].sum()
         share[2] = 1 / 3

@@ -23,7 +23,7 @@ from banklearn.estimators.data import (
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.draws import regression_draw
-from banklearn.posterior.error_law import UNSEEN, ErrorLaw, LearnedLaw, fit_error_law, least_std
+from banklearn.posterior.error_law import ErrorLaw, LearnedLaw, fit_error_law, least_std
 from banklearn.posterior.leave_one_out import standardised_errors
 from banklearn.posterior.predict import (
     Law,
@@ -312,4 +312,4 @@ class BankRegressor(RegressorMixin, BankBase):
         if np.isfinite(z).all():  # whatever went wrong, the draws of a long fit are worth keeping
             draw = self.draws_[0]
             least = least_std(draw.dof, draw.mu_n.shape[-1])
-            self.error_law_ = fit_error_law(UNSEEN * z, weight, least)
+            self.error_law_ = fit_error_law(z, weight, least)

@@ -28,9 +28,6 @@ LEAST_STD = 0.5
 #: With fewer rows for each weight than this, it is at least the model's own: frequencies can go so
 #: far towards single rows that errors of rows left out say little.
 ROWS_A_WEIGHT = 10
-#: Errors of new rows against those of training rows that were left out: frequencies that chains
-#: have learned from a row are not all unlearned. By hold-outs of training rows; see docs/model.md.
-UNSEEN = 1.06
 STEPS = 500
 TOLERANCE = 1e-6
 #: Errors beyond this are taken to lie at this distance.
