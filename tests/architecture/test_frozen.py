@@ -9,8 +9,8 @@ import pytest
 import banklearn.model
 import banklearn.sampler
 
-#: Records that are filled while a chain runs, or while proposals are decided.
-GROWING = {"Run", "Walk"}
+#: Records that are filled while a chain or a pilot runs, or while proposals are decided.
+GROWING = {"Pilot", "Run", "Walk"}
 
 
 def dataclasses_of(package):
