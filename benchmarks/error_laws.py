@@ -29,8 +29,6 @@ from banklearn import BankRegressor
 from banklearn.experiments.cells import Cell, Record, parameters_of
 from banklearn.experiments.one_fold import compile_first
 from banklearn.experiments.tables import markdown
-from banklearn.posterior.error_law import ErrorLaw, fit_error_law, least_std
-from banklearn.posterior.leave_one_out import standardised_errors
 
 LEVELS = (0.5, 0.8, 0.95)
 LAWS = ("normal", "learned by 1 / p", "learned")
@@ -78,7 +76,7 @@ def measure(
     spent = time.perf_counter() - begin
     plain, once = copy.copy(model), copy.copy(model)
     plain.error_law_ = None
-    once.error_law_ = law_by(1.0, model)
+    once.error_law_ = model._law_of_errors(*model.seen_, power=1.0)
     return {
         "set": name,
         "part": part,
@@ -91,14 +89,6 @@ def measure(
             law: scores(which, data) for law, which in zip(LAWS, (plain, once, model), strict=True)
         },
     }
-
-
-def law_by(power: float, model: Watched) -> ErrorLaw:
-    """The law of errors that a fit would have learned if draws counted by this power of 1 / p."""
-    X, y, weight = model.seen_
-    first = model.draws_[0]
-    z = standardised_errors(model.draws_, X, y, weight, model.trend_, power)
-    return fit_error_law(z, weight, least_std(first.dof, first.mu_n.shape[-1]))
 
 
 def scores(model: Any, data: Rows) -> dict[str, Any]:

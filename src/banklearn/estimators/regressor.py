@@ -24,7 +24,7 @@ from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.draws import regression_draw
 from banklearn.posterior.error_law import ErrorLaw, LearnedLaw, fit_error_law, least_std
-from banklearn.posterior.leave_one_out import standardised_errors
+from banklearn.posterior.leave_one_out import POWER, standardised_errors
 from banklearn.posterior.predict import (
     Law,
     features_of,
@@ -307,9 +307,18 @@ class BankRegressor(RegressorMixin, BankBase):
         self.error_law_ = None
         if self.error_law == "normal" or len(X) < LEAST_ROWS or len(self.draws_) < LEAST_DRAWS:
             return
+        self.error_law_ = self._law_of_errors(X, y, weight)
+
+    def _law_of_errors(
+        self, X: Array, y: Array, weight: Array | None, power: float = POWER
+    ) -> ErrorLaw | None:
+        """The law of the errors of training rows, draws counting by this power of 1 / p.
+
+        None where they are no numbers: whatever went wrong, draws of a long fit are worth keeping.
+        """
         with limited_to(1):  # the same bits on any number of cores
-            z = standardised_errors(self.draws_, X, y, weight, self.trend_)
-        if np.isfinite(z).all():  # whatever went wrong, the draws of a long fit are worth keeping
-            draw = self.draws_[0]
-            least = least_std(draw.dof, draw.mu_n.shape[-1])
-            self.error_law_ = fit_error_law(z, weight, least)
+            z = standardised_errors(self.draws_, X, y, weight, self.trend_, power)
+        if not np.isfinite(z).all():
+            return None
+        draw = self.draws_[0]
+        return fit_error_law(z, weight, least_std(draw.dof, draw.mu_n.shape[-1]))

@@ -12,6 +12,7 @@ from banklearn.model.features import Trend
 from banklearn.numerics.moments import Moments
 from banklearn.numerics.streams import Streams
 from banklearn.numerics.threads import limited_to
+from banklearn.numerics.weighted import mass
 from banklearn.posterior.scaling import InputScaling, Kind, fit_scaling
 from banklearn.sampler.start import SCALES, StartingPoint, choose_start
 
@@ -63,7 +64,7 @@ def choose(
                 ),
                 key=evidence,
             )
-    return contend(best, len(y) if weight is None else float(weight.sum()))
+    return contend(best, mass(len(y), weight))
 
 
 def chosen_before(

@@ -9,7 +9,7 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.numerics.weighted import mean_and_std
+from banklearn.numerics.weighted import mass, mean_and_std
 
 Array = NDArray[np.float64]
 
@@ -35,8 +35,7 @@ class Moments:
             weights = [None if weight is None else weight[part] for part in parts]
             return reduce(add, (cls.of(A[part], w) for part, w in zip(parts, weights, strict=True)))
         mean, std = mean_and_std(A, weight)
-        mass = float(len(A)) if weight is None else float(weight.sum())
-        return cls(mass, mean, std, A.min(axis=0), A.max(axis=0))
+        return cls(mass(len(A), weight), mean, std, A.min(axis=0), A.max(axis=0))
 
     def __add__(self, other: Moments) -> Moments:
         """The moments of both sets of rows (Chan, Golub and LeVeque, 1979)."""

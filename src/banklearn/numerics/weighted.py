@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
+def mass(rows: int, weight: Array | None) -> float:
+    """How many rows so many rows of these weights stand for."""
+    return float(rows) if weight is None else float(weight.sum())
+
+
 def mean_and_std(A: Array, weight: Array | None) -> tuple[Array, Array]:
     """Column means and standard deviations (population), safe against overflow."""
     size = np.max(np.abs(A), axis=0, initial=0.0)

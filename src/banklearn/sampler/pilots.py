@@ -22,6 +22,7 @@ from banklearn.model.features import Trend
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
+from banklearn.numerics.weighted import mass
 from banklearn.sampler import precision
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.frequencies import Moves
@@ -114,8 +115,7 @@ class Pilots:
 
         Where time is over before both are there, it is not.
         """
-        rows = len(self.y) if self.weight is None else float(self.weight.sum())
-        if faster.soon > slower.soon + max(AHEAD * rows, MARGIN):
+        if faster.soon > slower.soon + max(AHEAD * mass(len(self.y), self.weight), MARGIN):
             return True
         low, high = slower.end, faster.end
         return bool(np.isfinite(low)) and high > low + MARGIN
