@@ -1,10 +1,12 @@
 """One GPU: a sweep, its parts and a gradient, against the card's own matrix rate and the CPU.
 
     python benchmarks/gpu.py [--rows 515345] [--inputs 90] [--large] [--options] [--out STEM.json]
+    python benchmarks/gpu.py --chains [--out STEM.json]
 
 --large adds 5 000 000 x 20; --options times the extended statistic in every way in which it can be
 computed (kernel of the cosines, target with the features or apart, row blocks of the symmetric
-product, rows per block), in turn, and says how far each result is from the plain one.
+product, rows per block), in turn, and says how far each result is from the plain one. --chains
+times something else: four chains of a fit, side by side as they run and one after another.
 
 Times are medians after warm-up, with the device synchronised around each region.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,10 +25,12 @@ import numpy as np
 import torch
 from array_api_compat import torch as xp
 
+from banklearn import BankClassifier, BankRegressor
 from banklearn.engines import torch_ops
 from banklearn.engines.device import DEVICE_ROWS, DeviceEngine
 from banklearn.engines.fused import _dsyrk, cos_sin_kernel
 from banklearn.engines.memory import MemoryEngine
+from banklearn.estimators import base, layout
 from banklearn.gram import Gram, GramSum, ProposalSum
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
@@ -306,8 +311,62 @@ def agreement(N: int = 270_000, d: int = 10, M: int = 96) -> dict[str, float]:
     return out
 
 
+#: (task, rows, inputs) of fits whose chains are timed.
+FITS = (
+    ("regression", 1_500, 5),
+    ("regression", 14_000, 12),
+    ("classification", 12_000, 14),
+    ("regression", 60_000, 16),
+)
+
+
+def chains_at(task: str, N: int, d: int, M: int, sweeps: int, repeats: int) -> dict[str, Any]:
+    """Sweeps a second of four chains, side by side and one after another, in turn."""
+    X, y = make_data(N, d)
+    kind = BankRegressor if task == "regression" else BankClassifier
+    y = y if task == "regression" else (y > 0).astype(int)
+    model = kind(
+        M, n_chains=4, n_warmup=0, n_draws=1, thin=sweeps, spectral_scale=1.0, trend="constant",
+        input_scaling="none", growing_warmup=False, random_state=0,
+        device=str(DEVICE) if DEVICE.type == "cuda" else "cpu:0",
+    )  # fmt: skip
+    rates: dict[str, list[float]] = {"side by side": [], "one after another": []}
+    real, seconds = base.run_chains, []
+
+    def timed(*arguments: Any) -> Any:
+        begin = time.perf_counter()
+        runs = real(*arguments)
+        seconds.append(time.perf_counter() - begin)
+        return runs
+
+    phases, draws = layout.DEVICE_PHASES, {}
+    base.run_chains = timed  # what a fit does before and after is not counted
+    try:
+        for turn in range(1 + repeats):
+            for name, most in (("side by side", phases), ("one after another", 0)):
+                layout.DEVICE_PHASES = most
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model.fit(X, y)
+                draws[name] = [draw.W for draw in model.draws_]
+                if turn:
+                    rates[name].append(4 * sweeps / seconds[-1])
+    finally:
+        layout.DEVICE_PHASES, base.run_chains = phases, real
+    medians = {name: float(np.median(values)) for name, values in rates.items()}
+    return {
+        "task": task, "N": N, "d": d, "M": M, "cores": available_cores(),
+        "sweeps a second": medians,
+        "times as many": medians["side by side"] / medians["one after another"],
+        "single rounds": rates,
+        "same frequencies": all(map(np.array_equal, *draws.values())),
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chains", action="store_true", help="four chains of a fit, nothing else")
+    parser.add_argument("--sweeps", type=int, default=60, help="of each of these chains")
     parser.add_argument("--rows", type=int, default=515_345)
     parser.add_argument("--inputs", type=int, default=90)
     parser.add_argument("--frequencies", type=int, default=384)
@@ -315,6 +374,14 @@ def main() -> None:
     parser.add_argument("--options", action="store_true", help="every way to compute, in turn")
     parser.add_argument("--out", default=str(Path(__file__).parent / "results" / "gpu.json"))
     arguments = parser.parse_args()
+    if arguments.chains:
+        found = []
+        for task, N, d in FITS:
+            size = (min(N, arguments.rows), d, arguments.frequencies)
+            found.append(chains_at(task, *size, arguments.sweeps, 3))
+            print(json.dumps(found[-1]), flush=True)
+        Path(arguments.out).write_text(json.dumps(found, indent=1) + "\n")
+        return
     limits = limited_to(min(4, available_cores()))  # as a fit on a device does
     limits.__enter__()
     rate = MatrixRate()

@@ -329,3 +329,31 @@ def test_columns_that_are_none_are_not_selected():
 def test_blocks_must_hold_whole_cells():
     with pytest.raises(ValueError, match="multiple of 4096"):
         DeviceEngine(np.ones((4, 1)), np.ones(4), xp=array_api_strict, block_rows=5000)
+
+
+@pytest.mark.torch
+def test_factorisations_are_loaded_before_chains_run_in_threads(monkeypatch):
+    """Of PyTorch's threads on a GPU that load them at the same time one fails."""
+    import torch
+
+    from banklearn.engines import torch_ops
+
+    torch_ops._load_factorisations.cache_clear()
+    used = []
+    for module, name in (
+        (torch.linalg, "cholesky_ex"),
+        (torch.linalg, "solve_triangular"),
+        (torch, "cholesky_inverse"),
+    ):
+        real = getattr(module, name)
+
+        def noted(*arguments, real=real, name=name, **options):
+            used.append(name)
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(module, name, noted)
+    engine = DeviceEngine(np.zeros((3, 2)), np.zeros(3), xp=library("torch"))
+    assert set(used) == {"cholesky_ex", "solve_triangular", "cholesky_inverse"}
+    loaded = len(used)
+    engine.beside()
+    assert len(used) == loaded

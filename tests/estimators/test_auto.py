@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from banklearn import BankClassifier, BankFeatures, BankRegressor, load_model
-from banklearn.estimators import base
+from banklearn.estimators import layout
 from banklearn.estimators.ending import doubts
 from banklearn.estimators.rounds import in_rounds
 from banklearn.posterior import settling
@@ -115,7 +115,7 @@ def test_how_many_draws_there_are_depends_on_the_chains():
 def test_chains_one_after_another_or_side_by_side_end_alike(task, monkeypatch):
     fits = []
     for at_once in (1, 2):
-        monkeypatch.setattr(base, "chains_at_once", lambda *_, n=at_once: n)
+        monkeypatch.setattr(layout, "chains_at_once", lambda *_, n=at_once: n)
         fits.append(fit(task))
     same(*fits)
     blocks, y = make(task, merge_duplicates=False)

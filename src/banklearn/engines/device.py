@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -167,19 +168,27 @@ class DeviceEngine:
     ) -> None:
         if block_rows % BLOCK_ROWS:
             raise ValueError(f"block_rows must be a multiple of {BLOCK_ROWS}, but is {block_rows}.")
-        self.ops: Any
-        if xp.__name__.endswith("torch"):
-            from banklearn.engines.torch_ops import TorchOps
-
-            self.ops = TorchOps(xp, device, dtype)
-        else:
-            self.ops = ArrayOps(xp, device, dtype)
         self.xp, self.device, self.dtype, self.block_rows = xp, device, dtype, block_rows
         self.n_lanes = LANES
         self.y, self.weight = y.copy(), weight
-        if isinstance(getattr(self.ops, "constants", None), list):
-            self.ops.constants.append(self.y)
         self.X = xp.asarray(X, device=device) if on_device is None else on_device
+        self.ops = self._operations()
+
+    def _operations(self) -> Any:
+        """Operations with work space of their own."""
+        if not self.xp.__name__.endswith("torch"):
+            return ArrayOps(self.xp, self.device, self.dtype)
+        from banklearn.engines.torch_ops import TorchOps
+
+        ops = TorchOps(self.xp, self.device, self.dtype)
+        ops.constants.append(self.y)
+        return ops
+
+    def beside(self) -> DeviceEngine:
+        """The same rows for a chain that runs beside others, which must not share work space."""
+        other = copy(self)
+        other.ops = other._operations()
+        return other
 
     @property
     def n_rows(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,16 @@ def _aligned(columns: int) -> int:
     return -(-columns // ALIGNED) * ALIGNED
 
 
+@lru_cache(maxsize=8)
+def _load_factorisations(device: Any) -> None:
+    """PyTorch loads what it factors with on a GPU at first use, and fails where two threads are."""
+    import torch
+
+    one = torch.ones((1, 1), dtype=torch.float64, device=device)
+    torch.cholesky_inverse(torch.linalg.solve_triangular(one, one, upper=False))
+    torch.linalg.cholesky_ex(one)
+
+
 class TorchOps(ArrayOps):
     """:class:`ArrayOps` for tensors: features written once, products added where they belong."""
 
@@ -37,6 +48,7 @@ class TorchOps(ArrayOps):
         import torch
 
         self.torch = torch
+        _load_factorisations(device)
         self.stream: Any = None
         self._lanes: list[TorchOps] = []
         self._work: dict[str, Any] = {}

@@ -18,8 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from banklearn.engines.choose import device_of, make_engine, to_memory
 from banklearn.engines.chunked import ChunkedEngine
-from banklearn.engines.device import DeviceEngine
-from banklearn.engines.memory import MemoryEngine
 from banklearn.engines.mixed import Arithmetic
 from banklearn.estimators import parameters as check
 from banklearn.estimators.callbacks import CallbackSupportMixin, watched, with_callbacks
@@ -28,6 +26,7 @@ from banklearn.estimators.data import validate_data
 from banklearn.estimators.ending import stopped_by, warn_at_end, warn_of_rounding
 from banklearn.estimators.explaining import Explains
 from banklearn.estimators.files import save_model
+from banklearn.estimators.layout import lay_out
 from banklearn.estimators.moves import tuning_of
 from banklearn.estimators.progress import Progress
 from banklearn.estimators.resumption import Resumption
@@ -42,7 +41,7 @@ from banklearn.numerics.duplicates import merge_rows
 from banklearn.numerics.moments import Moments
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Streams
-from banklearn.numerics.threads import available_cores, limited_to
+from banklearn.numerics.threads import limited_to
 from banklearn.posterior import settling
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
@@ -50,7 +49,7 @@ from banklearn.posterior.provenance import provenance
 from banklearn.posterior.scaling import KINDS, ScaledRows
 from banklearn.sampler import sweep as collapsed
 from banklearn.sampler.job import Job
-from banklearn.sampler.run import Plan, Run, chains_at_once, growing_stages, run_chains
+from banklearn.sampler.run import Plan, Run, growing_stages, run_chains
 from banklearn.sampler.start import pilot_rows, scaling_rows, start_rows, starting_state
 from banklearn.sampler.sweep import Model
 
@@ -62,8 +61,6 @@ KeepFunction = Callable[[Any, Prior, int, int, np.random.Generator], Draw]
 
 #: Sweeps whose proposals are candidates for every place: four of five.
 EXCHANGE_SHARE = 0.8
-#: From this many rows on, one chain alone keeps several cores busy.
-LARGE_ROWS = 20_000
 #: Up to this size X is scaled once and kept so.
 COPIED_BYTES = 2**26
 
@@ -295,12 +292,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         rows: RowKeys,
         spread: Spread | None = None,
     ) -> None:
-        at_once = 1
-        in_memory = isinstance(engine, MemoryEngine) and not spread
-        if in_memory:
-            at_once = chains_at_once(self.n_chains, engine.n_rows >= LARGE_ROWS)
-        elif not isinstance(engine, DeviceEngine):
-            at_once = self.n_chains  # they share every read, or keep a cluster busy
+        layout = lay_out(engine, self.n_chains, self.n_frequencies, spread is not None)
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
         looks = settling.looks_of(self.n_draws)
         plan = Plan(self.n_warmup, looks[-1], self.thin, None, stages)
@@ -327,22 +319,25 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
                 bookmark = None if shelf is None else shelf.chain(chain)
                 if spread:
                     return spread.run(job, monitored(stop), stop, bookmark)
+                own = layout.engine_of(engine)
                 with shared.member() if shared else nullcontext():
-                    return job.run(engine, rows, monitored(stop), stop, bookmark)
+                    return job.run(own, rows, monitored(stop), stop, bookmark)
 
             shared = engine if isinstance(engine, ChunkedEngine) else None
-            # Beside a device only small matrices are left: a few threads factor them fastest.
-            few = min(4, available_cores()) if isinstance(engine, DeviceEngine) else None
-            each = in_memory or self.n_chains >= available_cores()
 
             def run_round(draws: int) -> tuple[Sequence[Run[Draw]], bool]:
                 # Chains that wait for others share the time that is left with them.
-                left = (deadline - time.monotonic()) / -(-self.n_chains // at_once)
+                left = (deadline - time.monotonic()) / -(-self.n_chains // layout.at_once)
                 now = replace(plan, max_time=left if self.max_time else None, pause=draws)
                 if shared:
                     shared.expect(self.n_chains)
-                with limited_to(few):
-                    return run_chains(partial(run_one, plan=now), self.n_chains, at_once, each)
+                with limited_to(layout.threads):
+                    return run_chains(
+                        partial(run_one, plan=now),
+                        self.n_chains,
+                        layout.at_once,
+                        layout.one_core_each,
+                    )
 
             def look(runs: Sequence[Run[Draw]], draws: int | None) -> settling.Settling | None:
                 if shelf:
