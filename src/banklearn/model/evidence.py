@@ -49,9 +49,7 @@ class Ridge:
 
 def ridge(G: Array, r: Array, lam: float, count: JitterCount | None = None) -> Ridge:
     """Factor A = G + lam I; G (P, P), r (P,)."""
-    A = G.copy()
-    A[np.diag_indices_from(A)] += lam
-    L = cholesky(A, count)
+    L = cholesky(G, count, lam)
     return Ridge(L, solve_lower(L, r[:, None]).ravel(), lam)
 
 

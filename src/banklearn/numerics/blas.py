@@ -177,9 +177,11 @@ def _lower(A: Array) -> Array:
     return out
 
 
-def cholesky_lower(A: Array) -> Array:
-    """Lower L with L L' = A from the lower triangle of A; LinAlgError when A is not definite."""
-    return cholesky_in_place(_lower(A))
+def cholesky_lower(A: Array, added: float = 0.0) -> Array:
+    """Lower L with L L' = A + added I, of A's lower triangle; LinAlgError if not definite."""
+    L = _lower(A)
+    L.ravel()[:: len(L) + 1] += added
+    return cholesky_in_place(L)
 
 
 def cholesky_in_place(A: Array) -> Array:

@@ -40,14 +40,17 @@ class JitterCount:
         self.largest = max(self.largest, jitter)
 
 
-def cholesky(A: Array, count: JitterCount | None = None) -> Array:
-    """Lower L with L L' = A; a failing A gets jitter relative to its mean diagonal, reported."""
+def cholesky(A: Array, count: JitterCount | None = None, added: float = 0.0) -> Array:
+    """Lower L with L L' = A + added I; where that fails with jitter, which is reported.
+
+    Jitter is relative to the mean diagonal.
+    """
     with suppress(np.linalg.LinAlgError):
-        return cholesky_lower(A)
-    mean_diagonal = float(np.mean(np.diag(A)))
+        return cholesky_lower(A, added)
+    mean_diagonal = float(np.mean(np.diag(A) + added))
     for jitter in _JITTERS if np.isfinite(mean_diagonal) else ():
         try:
-            L = cholesky_lower(A + (jitter * mean_diagonal) * np.eye(len(A)))
+            L = cholesky_lower(A, added + jitter * mean_diagonal)
         except np.linalg.LinAlgError:
             continue
         if count is not None:
