@@ -60,11 +60,17 @@ class _Classifier(_Chooses, BankClassifier):
 
 
 def prepare(
-    task: Task, X: Array, y: np.ndarray, probes: Array, M: int, device: str = "cpu"
+    task: Task,
+    X: Array,
+    y: np.ndarray,
+    probes: Array,
+    M: int,
+    device: str = "cpu",
+    gradient_every: Any = "auto",
 ) -> Problem:
     """The problem of rows X, y with all that the estimator decides before its first sweep."""
     kind: Any = _Regressor if task == "regression" else _Classifier
-    chosen = kind(M, random_state=0, device=device).fit(X, y)
+    chosen = kind(M, random_state=0, device=device, gradient_every=gradient_every).fit(X, y)
     scaled = chosen.input_scaling_(probes)
     start = chosen._start  # where its chains start; starting_point_ is the best fixed kernel
     return Problem(

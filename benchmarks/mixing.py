@@ -36,6 +36,9 @@ more sweeps, so that chains come nearer to what they sample. The paper's algorit
 
     python benchmarks/mixing.py --device cuda --jobs 12 --chains 4 --warm 85 --seconds 200 \
         --work DIR [--out benchmarks/results/mixing-gpu.md]
+
+With --gradient-every 4 the schedule beside jumps makes a gradient move in every fourth sweep,
+whatever the default would choose, in warm-up and after it.
 """
 
 from __future__ import annotations
@@ -111,12 +114,13 @@ def measure(
     M: int,
     rows: int | None,
     device: str = "cpu",
+    gradient_every: int | str = "auto",
 ) -> Record:
     """One pair of chains: what was watched in every sweep, and when."""
     data = study_rows(name, rows)
     compile_first("bank", data.task)
     X, y, probes = data.X[:-PROBES], data.y[:-PROBES], data.X[-PROBES:]
-    problem = prepare(data.task, X, y, probes, M, device)
+    problem = prepare(data.task, X, y, probes, M, device, gradient_every)
     begun, tuning, at = warmed(problem, Streams(1, chain), warm)
     weights = mean_weights if begun.beta is None else drawn_weights
     courses = {
@@ -158,12 +162,15 @@ def low_rank_seconds(problem: Problem, chain: Chain) -> float:
     return float(np.median(spent[1:])) * state.M / count
 
 
-def cell(
-    name: str, chain: int, warm: float, seconds: float, M: int, rows: int | None, device: str
-) -> Cell:
+def cell(name: str, chain: int, options: argparse.Namespace) -> Cell:
     """The measurement of one pair."""
+    warm, seconds, device = options.warm, options.seconds, options.device
     arguments = {"name": name, "chain": chain, "warm": warm, "seconds": seconds}
-    arguments |= {"M": M, "rows": rows} | ({} if device == "cpu" else {"device": device})
+    arguments |= {"M": options.frequencies, "rows": options.rows}
+    # What is measured by default is known by the key that it always had.
+    arguments |= {} if device == "cpu" else {"device": device}
+    if options.gradient_every:
+        arguments["gradient_every"] = options.gradient_every
     three = task_of(name) == "classification" and device == "cpu"
     cost = 2.0 if three else 1.0
     at_most = warm + (3.0 if three else 2.0) * seconds
@@ -271,12 +278,14 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     """How the table was measured."""
     chains = len({r["chain"] for r in records})
     gpu, order = "", "Default, jumps only and the paper's algorithm"
+    forced = options.gradient_every
+    how = f" with a gradient move every {forced} sweeps" if forced else ""
     if options.device != "cpu":
         gpu, order = f" and {options.device}, shared by {options.jobs} pairs", "Default, jumps only"
     return (
         f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
-        f"default schedule reached in {options.warm:g} s, then {options.seconds:g} s for each, in "
-        f"turn on one core{gpu} ({processors(records)}). {order} in each row; of "
+        f"default schedule{how} reached in {options.warm:g} s, then {options.seconds:g} s for "
+        f"each, in turn on one core{gpu} ({processors(records)}). {order} in each row; of "
         f"the probes, the median of {PROBES} rates and the largest R-hat."
     )
 
@@ -288,6 +297,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--warm", type=float, default=150.0, help="seconds of warm-up of a pair")
     parser.add_argument("--seconds", type=float, default=170.0, help="of each chain of a pair")
     parser.add_argument("--device", default="cpu", help="cuda: without the paper's algorithm")
+    parser.add_argument("--gradient-every", type=int, help="sweeps; unless the default decides")
     given = parser.parse_args(arguments)
     if given.device == "auto":
         parser.error("--device auto could be either; name cpu or a GPU")
@@ -299,8 +309,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    how = (options.warm, options.seconds, options.frequencies, options.rows, options.device)
-    cells = [cell(s, c, *how) for c in range(options.chains) for s in options.sets.split(",")]
+    cells = [cell(s, c, options) for c in range(options.chains) for s in options.sets.split(",")]
     records = measured(cells, options)
     found = {}
     for name in dict.fromkeys(r["set"] for r in records):

@@ -100,6 +100,23 @@ def test_on_a_device_pairs_run_without_the_papers_algorithm(scripts, tmp_path, m
     assert "default / jumps | largest R-hat" in text
 
 
+@pytest.mark.alone
+def test_a_pair_may_make_gradient_moves_whatever_the_default_does(scripts, monkeypatch):
+    mixing, made = scripts("mixing"), []
+    prepare = mixing.prepare
+    monkeypatch.setattr(mixing, "prepare", lambda *a: made.append(prepare(*a)) or made[-1])
+    plain, asked = mixing.parse([]), mixing.parse(["--gradient-every", "2"])
+    cells = [mixing.cell("arm", 0, options) for options in (plain, asked)]
+    assert cells[0].key != cells[1].key
+    assert "gradient_every" not in cells[0].arguments
+    mixing.measure("arm", 0, 0.3, 0.3, 6, 100, gradient_every=cells[1].arguments["gradient_every"])
+    assert made[0].tuning.gradient_every == 2
+    assert made[0].tuning.pace is None
+    record = {"chain": 0, "cpu": "abacus"}
+    assert "schedule with a gradient move every 2 sweeps reached" in mixing.legend([record], asked)
+    assert "default schedule reached" in mixing.legend([record], plain)
+
+
 def test_a_study_on_a_gpu_has_a_table_of_its_own(scripts, capsys):
     mixing = scripts("mixing")
     assert mixing.parse([]).out.name == "mixing.md"
