@@ -1,12 +1,13 @@
 """One GPU: a sweep, its parts and a gradient, against the card's own matrix rate and the CPU.
 
     python benchmarks/gpu.py [--rows 515345] [--inputs 90] [--large] [--options] [--out STEM.json]
-    python benchmarks/gpu.py --chains [--out STEM.json]
+    python benchmarks/gpu.py --chains [--out gpu-chains.json]
 
 --large adds 5 000 000 x 20; --options times the extended statistic in every way in which it can be
 computed (kernel of the cosines, target with the features or apart, row blocks of the symmetric
 product, rows per block), in turn, and says how far each result is from the plain one. --chains
-times something else: four chains of a fit, side by side as they run and one after another.
+times something else: four chains of a fit, side by side as they run and one after another. Their
+sweeps are those with which warm-up begins: all walks of components, no gradient moves.
 
 Times are medians after warm-up, with the device synchronised around each region.
 """
@@ -372,15 +373,18 @@ def main() -> None:
     parser.add_argument("--frequencies", type=int, default=384)
     parser.add_argument("--large", action="store_true", help="also 5 000 000 x 20")
     parser.add_argument("--options", action="store_true", help="every way to compute, in turn")
-    parser.add_argument("--out", default=str(Path(__file__).parent / "results" / "gpu.json"))
+    parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
+    stem = "gpu-chains" if arguments.chains else "gpu"
+    out = arguments.out or Path(__file__).parent / "results" / f"{stem}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
     if arguments.chains:
         found = []
         for task, N, d in FITS:
             size = (min(N, arguments.rows), d, arguments.frequencies)
             found.append(chains_at(task, *size, arguments.sweeps, 3))
             print(json.dumps(found[-1]), flush=True)
-        Path(arguments.out).write_text(json.dumps(found, indent=1) + "\n")
+        out.write_text(json.dumps(found, indent=1) + "\n")
         return
     limits = limited_to(min(4, available_cores()))  # as a fit on a device does
     limits.__enter__()
@@ -403,8 +407,7 @@ def main() -> None:
         )
     if DEVICE.type == "cuda":
         report["peak device memory GiB"] = torch.cuda.max_memory_allocated() / 2**30
-    Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
-    Path(arguments.out).write_text(json.dumps(report, indent=1) + "\n")
+    out.write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report, indent=1))
 
 

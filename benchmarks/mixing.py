@@ -38,7 +38,7 @@ more sweeps, so that chains come nearer to what they sample. The paper's algorit
         --work DIR [--out benchmarks/results/mixing-gpu.md]
 
 With --gradient-every 4 the schedule beside jumps makes a gradient move in every fourth sweep,
-whatever the default would choose, in warm-up and after it.
+whatever the default would choose, in warm-up and after it; its table is mixing-gradients.md.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def cell(name: str, chain: int, options: argparse.Namespace) -> Cell:
     arguments |= {"M": options.frequencies, "rows": options.rows}
     # What is measured by default is known by the key that it always had.
     arguments |= {} if device == "cpu" else {"device": device}
-    if options.gradient_every:
+    if options.gradient_every is not None:
         arguments["gradient_every"] = options.gradient_every
     three = task_of(name) == "classification" and device == "cpu"
     cost = 2.0 if three else 1.0
@@ -244,8 +244,11 @@ def middle(values: Sequence[float]) -> float:
     return float(np.median(finite)) if finite else float("nan")
 
 
-def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]]) -> str:
-    """Rates and their ratios, in Markdown: two lines for every set and way of counting."""
+def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "default") -> str:
+    """Rates and their ratios, in Markdown: two lines for every set and way of counting.
+
+    first is what the schedule beside jumps is called.
+    """
     ran = [s for s in SCHEDULES if all(s in found for found in rates_of_sets.values())]
     lines = []
     for name, found in rates_of_sets.items():
@@ -268,8 +271,8 @@ def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]]) -> str:
                         ),
                     ]
                 )
-    header = ["set", "quantity", "counted over", *(f"{s}, ESS/s" for s in ran)]
-    header += [f"default / {s}" for s in ran[1:]]
+    header = ["set", "quantity", "counted over", *(f"{s}, ESS/s" for s in [first, *ran[1:]])]
+    header += [f"{first} / {s}" for s in ran[1:]]
     header += ["largest R-hat", "ms a sweep", "log evidence or likelihood, by quarters of the time"]
     return markdown(header, lines)
 
@@ -277,11 +280,13 @@ def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]]) -> str:
 def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     """How the table was measured."""
     chains = len({r["chain"] for r in records})
-    gpu, order = "", "Default, jumps only and the paper's algorithm"
     forced = options.gradient_every
-    how = f" with a gradient move every {forced} sweeps" if forced else ""
-    if options.device != "cpu":
-        gpu, order = f" and {options.device}, shared by {options.jobs} pairs", "Default, jumps only"
+    how = "" if forced is None else f" with gradient_every={forced}"
+    order = f"{'Default' if forced is None else 'Gradients'}, jumps only"
+    if options.device == "cpu":
+        gpu, order = "", f"{order} and the paper's algorithm"
+    else:
+        gpu = f" and {options.device}, shared by {options.jobs} pairs"
     return (
         f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
         f"default schedule{how} reached in {options.warm:g} s, then {options.seconds:g} s for "
@@ -301,8 +306,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     if given.device == "auto":
         parser.error("--device auto could be either; name cpu or a GPU")
-    if given.device != "cpu" and given.out == parser.get_default("out"):
-        given.out = given.out.with_stem("mixing-gpu")
+    if given.out == parser.get_default("out"):
+        forced = "" if given.gradient_every is None else "-gradients"
+        gpu = "" if given.device == "cpu" else "-gpu"
+        given.out = given.out.with_stem(f"mixing{forced}{gpu}")
     return given
 
 
@@ -315,7 +322,8 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     for name in dict.fromkeys(r["set"] for r in records):
         found[name] = rates([r for r in records if r["set"] == name], options.seconds)
     if records:
-        publish(options.out, table(found), legend(records, options), found)
+        first = "default" if options.gradient_every is None else "gradients"
+        publish(options.out, table(found, first), legend(records, options), found)
     return found
 
 

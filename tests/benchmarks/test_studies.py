@@ -105,15 +105,21 @@ def test_a_pair_may_make_gradient_moves_whatever_the_default_does(scripts, monke
     mixing, made = scripts("mixing"), []
     prepare = mixing.prepare
     monkeypatch.setattr(mixing, "prepare", lambda *a: made.append(prepare(*a)) or made[-1])
-    plain, asked = mixing.parse([]), mixing.parse(["--gradient-every", "2"])
-    cells = [mixing.cell("arm", 0, options) for options in (plain, asked)]
-    assert cells[0].key != cells[1].key
+    plain, asked, none = (
+        mixing.parse(["--gradient-every", every] if every else []) for every in ("", "2", "0")
+    )
+    cells = [mixing.cell("arm", 0, options) for options in (plain, asked, none)]
+    assert len({c.key for c in cells}) == 3
     assert "gradient_every" not in cells[0].arguments
     mixing.measure("arm", 0, 0.3, 0.3, 6, 100, gradient_every=cells[1].arguments["gradient_every"])
     assert made[0].tuning.gradient_every == 2
     assert made[0].tuning.pace is None
     record = {"chain": 0, "cpu": "abacus"}
-    assert "schedule with a gradient move every 2 sweeps reached" in mixing.legend([record], asked)
+    assert "schedule with gradient_every=2 reached" in mixing.legend([record], asked)
+    assert asked.out.name == none.out.name == "mixing-gradients.md"
+    assert mixing.parse(["--device", "cuda", "--gradient-every", "1"]).out.name == (
+        "mixing-gradients-gpu.md"
+    )
     assert "default schedule reached" in mixing.legend([record], plain)
 
 

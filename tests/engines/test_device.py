@@ -357,3 +357,42 @@ def test_factorisations_are_loaded_before_chains_run_in_threads(monkeypatch):
     loaded = len(used)
     engine.beside()
     assert len(used) == loaded
+
+
+def test_a_kernel_is_tried_by_one_thread_at_a_time(monkeypatch):
+    """Chains side by side all get what the first one found, also where a second try would fail."""
+    pytest.importorskip("torch")
+    import threading
+    import time
+
+    import torch
+
+    from banklearn.engines import fused
+
+    tries, found = [], []
+
+    def slow():
+        tries.append(1)
+        time.sleep(0.2)
+        if len(tries) > 1:
+            raise RuntimeError("there are two")
+
+        def kernel(U, out):
+            out[0::2], out[1::2] = torch.cos(U), torch.sin(U)
+
+        return kernel
+
+    monkeypatch.setitem(fused.KERNELS, "slow", slow)
+    jobs = [
+        threading.Thread(
+            target=lambda: found.append(fused.cos_sin_kernel("slow", torch.device("cpu")))
+        )
+        for _ in range(4)
+    ]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert len(tries) == 1
+    assert found[0] is not None
+    assert len(set(map(id, found))) == 1

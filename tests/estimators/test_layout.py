@@ -7,11 +7,16 @@ import numpy as np
 import pytest
 
 from banklearn import BankClassifier, BankRegressor
-from banklearn.engines.device import DeviceEngine
+from banklearn.engines.device import ArrayOps, DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import base, layout
 from banklearn.estimators.layout import Layout, lay_out
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.priors import Prior
+from banklearn.numerics import threads
 from banklearn.sampler import run
+from banklearn.sampler.sweep import Model
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 2))
@@ -38,27 +43,55 @@ def cores(monkeypatch):
     return there_are
 
 
+def laid_out(engine, n_chains, M=5, spread=False, trend="constant", likelihood=None):
+    prior = Prior(np.zeros(2), 1.0, 4.0, np.ones(2))
+    model = Model(prior, likelihood or Gaussian(1.0, 1e-6), trend)
+    return lay_out(engine, model, n_chains, M, spread)
+
+
 @pytest.mark.parametrize(
     ("n_chains", "n_cores", "wanted"),
     [
         (4, 1, Layout(1, True, 1)),
-        (4, 2, Layout(2, True, 2)),
-        (2, 8, Layout(2, True, 4)),
+        (4, 2, Layout(2, True, 1)),
+        (2, 8, Layout(2, True, 1)),
         (1, 8, Layout(1, True, 4)),
+        (np.uint8(4), 3, Layout(3, True, 1)),
     ],
 )
 def test_a_device_that_waits_serves_as_many_chains_as_there_are_cores(
     n_chains, n_cores, wanted, cores
 ):
     cores(n_cores)
-    assert lay_out(on_device("strict"), n_chains, 5, False) == wanted
+    assert laid_out(on_device("strict"), n_chains) == wanted
 
 
 def test_a_device_that_is_busy_serves_one_chain(cores, monkeypatch):
     cores(8)
     monkeypatch.setattr(layout, "DEVICE_PHASES", 60 * 5)
-    assert lay_out(on_device("strict"), 4, 5, False).at_once == 4
-    assert lay_out(on_device("strict"), 4, 6, False).at_once == 1
+    assert laid_out(on_device("strict"), 4, 5) == Layout(4, True, 1)
+    assert laid_out(on_device("strict"), 4, 6) == Layout(1, True, 4)
+
+
+@pytest.mark.parametrize("M", [5, np.uint8(5), np.int32(5)])
+def test_frequencies_may_be_counted_by_small_integers(M, cores):
+    cores(4)
+    rows = np.zeros((2_000_000, 1))
+    assert laid_out(on_device("strict", rows, rows[:, 0]), 4, M).at_once == 4
+    assert laid_out(on_device("strict", rows, rows[:, 0]), 4, type(M)(100)).at_once == 1
+
+
+@pytest.mark.parametrize(("chains", "at_once"), [(0.5, 1), (1.5, 1), (2.5, 2), (9.0, 4)])
+def test_no_more_chains_than_find_room_on_the_device(chains, at_once, cores, monkeypatch):
+    """How many threads they have is the same: these decide on rounding."""
+    cores(4)
+    engine = on_device("strict")
+    for trend, h in (("constant", 1), ("linear", 3)):
+        for likelihood in (Gaussian(1.0, 1e-6), Logistic(4)):
+            room = chains * engine.bytes_of_chain(5, h, likelihood.tasks)
+            monkeypatch.setattr(ArrayOps, "free_bytes", lambda self, room=room: room)
+            found = laid_out(engine, 4, trend=trend, likelihood=likelihood)
+            assert found == Layout(at_once, True, 1)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +107,13 @@ def test_a_device_that_is_busy_serves_one_chain(cores, monkeypatch):
 def test_rows_in_memory(n_chains, n_rows, spread, wanted, cores):
     cores(4)
     engine = MemoryEngine(np.zeros((n_rows, 1)), np.zeros(n_rows))
-    assert lay_out(engine, n_chains, 5, spread) == wanted
+    assert laid_out(engine, n_chains, spread=spread) == wanted
     assert wanted.engine_of(engine) is engine
+
+
+@pytest.mark.parametrize(("n_chains", "part"), [(1, 1), (3, 1), (4, 2), (np.uint8(7), 3)])
+def test_chains_that_wait_for_others_share_the_time(n_chains, part):
+    assert Layout(3, True).share(60.0, n_chains) == 60.0 / part
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -103,14 +141,15 @@ def test_chains_on_a_device_are_the_same_side_by_side(name, kind, cores, monkeyp
         base, "make_engine", lambda device, X, y, weight, **_: on_device(name, X[:], y, weight)
     )
     running, most, lock = [0], [0], threading.Lock()
-    real = run.run_chain
+    seen, real = [], run.run_chain
 
-    def counted(*arguments, **options):
+    def counted(engine, model, start, plan, *rest, **options):
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
+            seen.append((id(engine.ops), threads.threads(), plan.max_time))
         try:
-            return real(*arguments, **options)
+            return real(engine, model, start, plan, *rest, **options)
         finally:
             with lock:
                 running[0] -= 1
@@ -118,17 +157,83 @@ def test_chains_on_a_device_are_the_same_side_by_side(name, kind, cores, monkeyp
     monkeypatch.setattr("banklearn.sampler.job.run_chain", counted)
     y = Y if kind is BankRegressor else (Y > 0).astype(int)
     fits = []
-    for n_cores in (1, 3):
-        cores(n_cores)
+    cores(3)
+    room, busy = ArrayOps.free_bytes, {"DEVICE_PHASES": 0}
+    for changes, free, at_once, host_threads, spaces in (
+        (busy, room, 1, 3, 1),
+        ({}, lambda self: 0.0, 1, 1, 1),
+        ({}, room, 3, 1, 4),
+    ):
         most[0] = 0
-        model = kind(
-            30, n_chains=3, n_warmup=8, n_draws=4, gradient_every=3, gradient_length=2,
-            random_state=0,
-        )  # fmt: skip
-        fits.append(model.fit(X, y))
-        assert most[0] == n_cores
-    one, three = fits
-    assert len(one.draws_) == 12
-    for a, b in zip(one.draws_, three.draws_, strict=True):
+        seen.clear()
+        with monkeypatch.context() as patch:
+            for key, value in changes.items():
+                patch.setattr(layout, key, value)
+            for ops in {ArrayOps, type(on_device(name).ops)}:
+                patch.setattr(ops, "free_bytes", free)
+            model = kind(
+                30, n_chains=4, n_warmup=4, n_draws=2, thin=2, gradient_every=3, gradient_length=2,
+                spectral_scale=1.0, trend="linear", input_scaling="none", random_state=0,
+                max_time=400.0,
+            )  # fmt: skip
+            fits.append(model.fit(X, y))
+        assert most[0] == at_once
+        operations, limits, times = zip(*seen, strict=True)
+        assert len(set(operations)) == spaces
+        assert set(limits) == {host_threads}
+        waves = -(-4 // at_once)
+        assert all(0.9 * 400.0 / waves < given <= 400.0 / waves for given in times)
+    _, in_turn, side_by_side = fits
+    assert len(in_turn.draws_) == 8
+    for a, b in zip(in_turn.draws_, side_by_side.draws_, strict=True):
         np.testing.assert_array_equal(a.W, b.W)
         np.testing.assert_array_equal(a.root, b.root)
+
+
+CASES = {
+    "regression": {},
+    "gradient": {"gradient_every": 1},
+    "weights": {"gradient_every": 1, "weighted": True},
+    "two classes": {"classes": 2, "gradient_every": 1},
+    "five classes": {"classes": 5, "gradient_every": 1},
+    "many inputs": {"d": 60, "trend": "linear", "gradient_every": 1},
+    "few rows": {"N": 200, "M": 96, "gradient_every": 1},
+    "few rows, five classes": {"N": 200, "M": 96, "classes": 5},
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", CASES)
+def test_a_chain_takes_no_more_than_was_reckoned_with(name, monkeypatch):
+    from torch.profiler import ProfilerActivity, profile
+
+    how = {"N": 4096, "M": 24, "d": 3, "classes": 0, "weighted": False, "trend": "constant"}
+    how |= {"gradient_every": 0, **CASES[name]}
+    N, M, d, classes = (how[key] for key in ("N", "M", "d", "classes"))
+    X = np.random.default_rng(1).standard_normal((N, d))
+    y = np.digitize(X[:, 0], np.linspace(-1, 1, classes - 1)) if classes else X[:, 0]
+    made = []
+
+    def make_engine(device, X, y, weight, **_):
+        made.append(on_device("torch", X[:], y, weight))
+        return made[-1]
+
+    def here(one, n_chains, *_):  # the profiler sees one thread
+        return [one(chain, threading.Event()) for chain in range(n_chains)], False
+
+    monkeypatch.setattr(base, "make_engine", make_engine)
+    monkeypatch.setattr(base, "run_chains", here)
+    model = (BankClassifier if classes else BankRegressor)(
+        M, n_chains=1, n_warmup=0, n_draws=2, thin=1, trend=how["trend"], spectral_scale=1.0,
+        input_scaling="none", growing_warmup=False, gradient_every=how["gradient_every"],
+        gradient_length=1, random_state=0,
+    )  # fmt: skip
+    weight = np.random.default_rng(2).uniform(1, 3, N) if how["weighted"] else None
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
+        model.fit(X, y, sample_weight=weight)
+    events = [e for e in watched.profiler.kineto_results.events() if e.name() == "[memory]"]
+    events.sort(key=lambda e: e.start_ns())
+    peak = max(np.cumsum([e.nbytes() for e in events]))
+    h = {"constant": 1, "linear": 1 + d}[how["trend"]]
+    reckoned = made[0].bytes_of_chain(M, h, max(classes - 1, 1))
+    assert 0.15 * reckoned < peak < reckoned

@@ -82,8 +82,12 @@ class ArrayOps:
     def after(self, other: Any) -> None:
         """Wait for what another lane was told to do so far."""
 
-    def join(self, lanes: list[Any]) -> None:
-        """Wait for all lanes."""
+    def join(self, lanes: list[Any], totals: list[list[Any]]) -> None:
+        """Wait for all lanes and take over what they summed."""
+
+    def free_bytes(self) -> float:
+        """Memory that is left on the device, as far as is known."""
+        return float("inf")
 
     def take(self, A: Any, rows: NDArray[np.intp]) -> Any:
         """Some of the columns."""
@@ -195,6 +199,20 @@ class DeviceEngine:
         """Rows of the data."""
         return len(self.y)
 
+    def bytes_of_chain(self, M: int, h: int, tasks: int) -> int:
+        """What a chain of M frequencies and h trend columns takes on the device, from above.
+
+        Features and what is formed of them in the blocks at work, copies of the statistic, and
+        a subsample of half of the rows.
+        """
+        columns, rows = h + 4 * M, min(self.n_rows, self.n_lanes * self.block_rows)
+        numbers = 5 * rows * columns + (3 + 4 * tasks) * columns**2 + self.n_rows * self.X.shape[1]
+        return 8 * numbers
+
+    def chains_that_fit(self, M: int, h: int, tasks: int) -> float:
+        """How many such chains find room beside each other, as far as is known."""
+        return self.ops.free_bytes() // self.bytes_of_chain(M, h, tasks)
+
     def blocks(self) -> Iterator[Block]:
         """The blocks in order."""
         for start in range(0, len(self.y), self.block_rows):
@@ -218,7 +236,7 @@ class DeviceEngine:
                     other.after(lane)
         if not totals:
             totals.append(statistic.zero(self.ops))
-        self.ops.join(lanes)
+        self.ops.join(lanes, totals)
         total = totals[0]
         for more in totals[1:]:
             for k, part in enumerate(more):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -44,6 +45,7 @@ def _nvrtc() -> CosSin:
     return cos_sin_rows
 
 
+_TRYING = threading.Lock()
 KERNELS: dict[str, Callable[[], CosSin]] = {"triton": _triton, "nvrtc": _nvrtc}
 
 
@@ -54,9 +56,18 @@ def _at(device: Any) -> AbstractContextManager[Any]:
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
-@lru_cache(maxsize=8)
 def cos_sin_kernel(name: str, device: Any) -> CosSin | None:
     """A kernel that was seen to give PyTorch's values on this device, or None.
+
+    Chains side by side must not try it at the same time: all of them get what the first one found.
+    """
+    with _TRYING:
+        return _tried(name, device)
+
+
+@lru_cache(maxsize=8)
+def _tried(name: str, device: Any) -> CosSin | None:
+    """The kernel, if it works.
 
     A missing compiler or an unknown card shows only when a kernel is first run, in errors of many
     kinds: whatever happens, there is PyTorch itself to compute with.

@@ -91,11 +91,23 @@ class TorchOps(ArrayOps):
         if self.stream is not None:
             self.stream.wait_stream(other.stream)
 
-    def join(self, lanes: list[Any]) -> None:
-        """The caller's stream waits for all lanes."""
-        for lane in lanes:
-            if lane.stream is not None:
-                self.torch.cuda.current_stream(self.device).wait_stream(lane.stream)
+    def join(self, lanes: list[Any], totals: list[list[Any]]) -> None:
+        """The caller's stream waits for all lanes; their memory is not reused before it is done."""
+        for lane, total in zip(lanes, totals, strict=True):
+            if lane.stream is None:
+                continue
+            here = self.torch.cuda.current_stream(self.device)
+            here.wait_stream(lane.stream)
+            for part in total:
+                if self.torch.is_tensor(part):
+                    part.record_stream(here)
+
+    def free_bytes(self) -> float:
+        """Of a GPU; as much as one likes in memory."""
+        where = self.torch.device(self.device or "cpu")
+        if where.type != "cuda":
+            return super().free_bytes()
+        return float(self.torch.cuda.mem_get_info(where)[0])
 
     def zeros(self, *shape: int) -> Any:
         """An accumulator, always in float64; rows begin aligned."""

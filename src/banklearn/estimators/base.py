@@ -292,7 +292,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         rows: RowKeys,
         spread: Spread | None = None,
     ) -> None:
-        layout = lay_out(engine, self.n_chains, self.n_frequencies, spread is not None)
+        layout = lay_out(engine, model, self.n_chains, self.n_frequencies, spread is not None)
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
         looks = settling.looks_of(self.n_draws)
         plan = Plan(self.n_warmup, looks[-1], self.thin, None, stages)
@@ -326,8 +326,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             shared = engine if isinstance(engine, ChunkedEngine) else None
 
             def run_round(draws: int) -> tuple[Sequence[Run[Draw]], bool]:
-                # Chains that wait for others share the time that is left with them.
-                left = (deadline - time.monotonic()) / -(-self.n_chains // layout.at_once)
+                left = layout.share(deadline - time.monotonic(), self.n_chains)
                 now = replace(plan, max_time=left if self.max_time else None, pause=draws)
                 if shared:
                     shared.expect(self.n_chains)

@@ -7,13 +7,14 @@ from typing import Any
 
 from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
+from banklearn.model.features import trend_columns
 from banklearn.numerics.threads import available_cores
 from banklearn.sampler.run import chains_at_once
+from banklearn.sampler.sweep import Model
 
 #: From this many rows on, one chain alone keeps several cores busy.
 LARGE_ROWS = 20_000
-#: Up to so many phases (rows times frequencies) a GPU waits for the CPU more than it computes, and
-#: the work space of a chain, some 40 bytes for each, is small beside its memory.
+#: Up to so many phases, rows times frequencies, sweeps on a large GPU are waiting and host work.
 DEVICE_PHASES = 2**25
 
 
@@ -29,14 +30,23 @@ class Layout:
         """What one of the chains sums with."""
         return engine.beside() if self.at_once > 1 and hasattr(engine, "beside") else engine
 
+    def share(self, seconds: float, n_chains: int) -> float:
+        """The part of the time that a chain has: those that wait for others share it with them."""
+        return seconds / -(-int(n_chains) // self.at_once)
 
-def lay_out(engine: Any, n_chains: int, n_frequencies: int, spread: bool) -> Layout:
+
+def lay_out(engine: Any, model: Model, n_chains: int, n_frequencies: int, spread: bool) -> Layout:
     """Chains of so many frequencies on an engine; `spread`: they run elsewhere."""
-    cores = available_cores()
+    cores, n_chains, M = available_cores(), int(n_chains), int(n_frequencies)
     if isinstance(engine, DeviceEngine):
-        large = engine.n_rows * n_frequencies > DEVICE_PHASES
-        # Beside a device only small matrices are left: a few threads factor them fastest.
-        return Layout(1 if large else min(n_chains, cores), True, min(4, cores))
+        large = engine.n_rows * M > DEVICE_PHASES
+        wanted = 1 if large else min(n_chains, cores)
+        h = trend_columns(model.trend, model.prior.d)
+        fitting = engine.chains_that_fit(M, h, model.likelihood.tasks)
+        # Beside a device only small matrices are left: a few threads factor them fastest. How many
+        # there are must not depend on the memory that happens to be free: they decide on rounding.
+        threads = min(4, cores) if wanted == 1 else 1
+        return Layout(int(max(min(wanted, fitting), 1)), True, threads)
     if isinstance(engine, MemoryEngine) and not spread:
         return Layout(chains_at_once(n_chains, engine.n_rows >= LARGE_ROWS), True)
     # They share every read, or keep a cluster busy.
