@@ -396,3 +396,26 @@ def test_a_kernel_is_tried_by_one_thread_at_a_time(monkeypatch):
     assert len(tries) == 1
     assert found[0] is not None
     assert len(set(map(id, found))) == 1
+
+
+@pytest.mark.torch
+def test_the_memory_that_is_left_is_that_of_the_device(monkeypatch):
+    from contextlib import contextmanager
+
+    import torch
+
+    ops = DeviceEngine(np.zeros((3, 2)), np.zeros(3), xp=library("torch")).ops
+    assert ops.free_bytes() == np.inf
+    entered = []
+
+    @contextmanager
+    def current(device):
+        entered.append(device)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", current)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (12 << 30, 16 << 30))
+    for name in ("cuda", "cuda:1"):
+        ops.device = torch.device(name)
+        assert ops.free_bytes() == 12 << 30
+    assert entered == [torch.device("cuda"), torch.device("cuda:1")]

@@ -107,7 +107,8 @@ class TorchOps(ArrayOps):
         where = self.torch.device(self.device or "cpu")
         if where.type != "cuda":
             return super().free_bytes()
-        return float(self.torch.cuda.mem_get_info(where)[0])
+        with self.torch.cuda.device(where):  # a device without a number is the current one
+            return float(self.torch.cuda.mem_get_info()[0])
 
     def zeros(self, *shape: int) -> Any:
         """An accumulator, always in float64; rows begin aligned."""
