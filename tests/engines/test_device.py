@@ -415,7 +415,9 @@ def test_the_memory_that_is_left_is_that_of_the_device(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "device", current)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (12 << 30, 16 << 30))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda: 3 << 30)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 2 << 30)
     for name in ("cuda", "cuda:1"):
         ops.device = torch.device(name)
-        assert ops.free_bytes() == 12 << 30
+        assert ops.free_bytes() == 13 << 30
     assert entered == [torch.device("cuda"), torch.device("cuda:1")]

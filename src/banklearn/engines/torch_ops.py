@@ -103,12 +103,13 @@ class TorchOps(ArrayOps):
                     part.record_stream(here)
 
     def free_bytes(self) -> float:
-        """Of a GPU; as much as one likes in memory."""
-        where = self.torch.device(self.device or "cpu")
+        """Of a GPU, with what PyTorch keeps for later; as much as one likes in memory."""
+        where, cuda = self.torch.device(self.device or "cpu"), self.torch.cuda
         if where.type != "cuda":
             return super().free_bytes()
-        with self.torch.cuda.device(where):  # a device without a number is the current one
-            return float(self.torch.cuda.mem_get_info()[0])
+        with cuda.device(where):  # a device without a number is the current one
+            kept = cuda.memory_reserved() - cuda.memory_allocated()
+            return float(cuda.mem_get_info()[0] + kept)
 
     def zeros(self, *shape: int) -> Any:
         """An accumulator, always in float64; rows begin aligned."""
