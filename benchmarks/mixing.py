@@ -277,12 +277,17 @@ def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "
     return markdown(header, lines)
 
 
+def beside_jumps(options: argparse.Namespace) -> str:
+    """What the schedule beside jumps is called."""
+    return "default" if options.gradient_every is None else "gradients"
+
+
 def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     """How the table was measured."""
     chains = len({r["chain"] for r in records})
     forced = options.gradient_every
     how = "" if forced is None else f" with gradient_every={forced}"
-    order = f"{'Default' if forced is None else 'Gradients'}, jumps only"
+    order = f"{beside_jumps(options).capitalize()}, jumps only"
     if options.device == "cpu":
         gpu, order = "", f"{order} and the paper's algorithm"
     else:
@@ -322,8 +327,8 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     for name in dict.fromkeys(r["set"] for r in records):
         found[name] = rates([r for r in records if r["set"] == name], options.seconds)
     if records:
-        first = "default" if options.gradient_every is None else "gradients"
-        publish(options.out, table(found, first), legend(records, options), found)
+        text = table(found, beside_jumps(options))
+        publish(options.out, text, legend(records, options), found)
     return found
 
 

@@ -16,24 +16,16 @@ from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import precision, sweep
 from banklearn.sampler.gradient import GradientTuning
+from libraries import LIBRARIES, library
 from trees import HALVES
 
 STREAMS = Streams(3)
-LIBRARIES = ["strict", pytest.param("torch", marks=pytest.mark.torch)]
 LIKELIHOODS = [
     ("gaussian", "linear"),
     ("binary", "constant"),
     ("classes", "none"),
     ("tree", "none"),
 ]
-
-
-def library(name):
-    if name == "strict":
-        return array_api_strict
-    from array_api_compat import torch
-
-    return torch
 
 
 def problem(kind, weighted, N=3 * BLOCK_ROWS + 17, d=3, M=6):
@@ -359,9 +351,9 @@ def test_factorisations_are_loaded_before_chains_run_in_threads(monkeypatch):
     assert len(used) == loaded
 
 
+@pytest.mark.torch
 def test_a_kernel_is_tried_by_one_thread_at_a_time(monkeypatch):
     """Chains side by side all get what the first one found, also where a second try would fail."""
-    pytest.importorskip("torch")
     import threading
     import time
 
