@@ -10,6 +10,7 @@ e  peak memory of sweeps and of a whole fit
 f  prediction of a million rows with a hundred draws: rows per second and peak memory
 g  a classification sweep against its matrix products alone
 h  a small sweep against that of another revision (only with --against)
+i  a step along the gradient against its matrix products alone
 
 Writes benchmarks/results/bench.json and bench.md; with --only or --quick the names say so.
 """
@@ -42,13 +43,15 @@ from measure import (
     slope,
     table,
 )
-from products import Products, of_classification, of_regression
+from products import OfGradient, Products, of_classification, of_regression
 from revisions import in_turn
 
 from banklearn import BankRegressor
 from banklearn.engines.memory import MemoryEngine
 from banklearn.model.features import feature_rows
+from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.threads import available_cores, limited_to
+from banklearn.sampler import gradient
 from banklearn.sampler.accept import accept_in_turn
 from banklearn.sampler.sweep import update_mixture
 
@@ -83,6 +86,7 @@ class Sizes:
     )
     predict_rows: int = 1_000_000
     predict_draws: int = 100
+    gradient_rows: tuple[int, ...] = (1_500, 14_000, 50_000)
 
 
 QUICK = Sizes(
@@ -91,6 +95,7 @@ QUICK = Sizes(
     low_rank_rows=(300,), low_rank_count=4, rows=((200, 2), (400, 2), (800, 2)),
     frequencies=(4, 8), frequency_rows=300,
     memory=(("sweep", 400, 3, 1), ("fit", 400, 3, 1)), predict_rows=3_000, predict_draws=3,
+    gradient_rows=(200, 500),
 )  # fmt: skip
 
 
@@ -109,7 +114,7 @@ class Section:
         return "\n\n".join([*parts, self.note] if self.note else parts) + "\n"
 
 
-def floor(products: Products, seconds: dict[str, float]) -> tuple[str, float]:
+def floor(products: Products | OfGradient, seconds: dict[str, float]) -> tuple[str, float]:
     """The fastest way to compute the products, and its seconds."""
     name = min(products.ways(), key=seconds.__getitem__)
     return name, seconds[name]
@@ -418,9 +423,51 @@ def section_h(sizes: Sizes, against: str) -> Section:
     return section
 
 
+def section_i(sizes: Sizes) -> Section:
+    header = ["rows", "forces", "products alone", "step", "against products", "features twice"]
+    section = Section("A step along the gradient against its products alone", header)
+    for N in sizes.gradient_rows:
+        problem = make_problem(*make_data(N, sizes.d), sizes.M, settle=1)
+        for forces in ("single", "double"):
+            engine = problem.engine.rough() if forces == "single" else problem.engine
+            products = OfGradient(
+                N, sizes.M, problem.h, problem.engine.block_rows, forces == "single"
+            )
+            target = gradient.Target(
+                engine, problem.model.likelihood, TREND, problem.model.prior, problem.chain.state,
+                problem.model.likelihood.working(None, problem.streams, 0), JitterCount(),
+            )  # fmt: skip
+            along, W = target.along(engine), problem.chain.state.W
+
+            def step(target: gradient.Target, W: np.ndarray = W) -> None:
+                target.sloping(target.at(W.copy()))
+
+            tasks: dict[str, Callable[[], object]] = {
+                "step": partial(step, along), "twice": partial(step, target), **products.ways(),
+            }  # fmt: skip
+            found = alternate(tasks, sizes.repeats)
+            seconds = medians(found)
+            _, base = floor(products, seconds)
+            twice = float(np.median(np.array(found["twice"]) / np.array(found["step"])))
+            section.rows.append(
+                [str(N), forces, duration(base), duration(seconds["step"]),
+                 f"{seconds['step'] / base:.3f}", f"{twice:.3f} of a step"]
+            )  # fmt: skip
+            section.numbers[f"{N} {forces}"] = {
+                "seconds": found, "ratio": seconds["step"] / base, "features_twice": twice,
+                "gflops": products.flops / base / 1e9,
+            }  # fmt: skip
+    section.note = (
+        f"d = {sizes.d}, M = {sizes.M}: the statistic, its factors, their inverse and the gradient "
+        f"at new frequencies; medians of {sizes.repeats}, in turn. Features twice: a step that "
+        "keeps none from the statistic to the gradient."
+    )
+    return section
+
+
 SECTIONS: dict[str, Callable[[Sizes], Section]] = {
     "a": section_a, "b": section_b, "c": section_c, "d": section_d,
-    "e": section_e, "f": section_f, "g": section_g,
+    "e": section_e, "f": section_f, "g": section_g, "i": section_i,
 }  # fmt: skip
 
 

@@ -61,6 +61,7 @@ TESTS = {
     "model/features.py": ("tests/model/test_kernel.py", "tests/gram"),
     "model/generative.py": ("tests/model/test_generative.py", "tests/model/test_joint.py"),
     "model/joint.py": ("tests/model/test_joint.py", "tests/sampler/test_conditionals.py"),
+    "model/kept_features.py": ("tests/gram/test_kept_features.py",),
     "model/kernel.py": ("tests/model/test_kernel.py",),
     "model/laplace.py": ("tests/model/test_laplace.py",),
     "model/niw.py": ("tests/model/test_niw.py", "tests/sampler/test_conditionals.py"),

@@ -22,6 +22,7 @@ CRP = ("tests/sampler/test_assignments.py",)
 ACCEPT = ("tests/sampler/test_accept.py",)
 PROPOSALS = ("tests/sampler/test_frequencies.py",)
 GRADIENT = ("tests/sampler/test_gradient.py",)
+KEPT = ("tests/gram/test_kept_features.py",)
 EXCHANGE = ("tests/sampler/test_exchange.py",)
 SWEEP = ("tests/sampler/test_sweep.py",)
 ROUNDING = ("tests/sampler/test_rounding.py",)
@@ -436,9 +437,23 @@ MUTANTS = (
     Mutant(
         "a Hamiltonian move decided by sums in single precision",
         "sampler/gradient.py",
-        "there = end.place if followed is target else target.at(end.place.W)",
+        "there = end.place if exact else target.at(end.place.W)",
         "there = end.place",
         GRADIENT,
+    ),
+    Mutant(
+        "features kept from other frequencies",
+        "model/kept_features.py",
+        "            self._formed.clear()\n",
+        "",
+        KEPT,
+    ),
+    Mutant(
+        "a check in double precision with features kept in single precision",
+        "sampler/gradient.py",
+        "other.engine, other.kept = engine, KeptFeatures()",
+        "other.engine = engine\n        self.kept = other.kept = KeptFeatures()",
+        KEPT,
     ),
     Mutant(
         "components that stay where a trajectory began",

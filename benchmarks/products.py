@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg.blas import dgemm, dsyrk
+from scipy.linalg.blas import dgemm, dsyrk, sgemm, ssyrk
 
 
 class Products:
@@ -60,3 +60,43 @@ def of_regression(N: int, M: int, h: int, block_rows: int) -> Products:
 def of_classification(N: int, M: int, h: int, block_rows: int) -> Products:
     """One symmetric product of all columns, current and proposed: the row weights are new."""
     return Products(N, h + 4 * M, 0, block_rows)
+
+
+class OfGradient:
+    """The products of a step along the gradient: Phi'Phi, and A_n^-1 Phi for the rows, in blocks.
+
+    One for all columns of Phi, one for those that a frequency has.
+    """
+
+    def __init__(self, N: int, M: int, h: int, block_rows: int, single: bool) -> None:
+        self.N, self.p, self.q, self.block_rows = N, h + 2 * M, 2 * M, min(block_rows, N)
+        dtype = np.float32 if single else np.float64
+        rng = np.random.default_rng(0)
+        self.gemm, self.syrk = (sgemm, ssyrk) if single else (dgemm, dsyrk)
+        self.flat = rng.standard_normal(self.block_rows * self.p).astype(dtype)
+        self.inverse = np.asfortranarray(rng.standard_normal((self.q, self.p)), dtype)
+        self.S = np.zeros((self.p, self.p), dtype, order="F")
+        self.R = np.zeros(self.block_rows * self.q, dtype)
+
+    @property
+    def flops(self) -> float:
+        return float(self.N) * (2.0 * self.p * self.q + self.p * (self.p + 1.0))
+
+    def ways(self) -> dict[str, Callable[[], None]]:
+        """Every way to compute them, by name."""
+        return {
+            "blocks, features as rows": lambda: self._blocks(True),
+            "blocks, features as columns": lambda: self._blocks(False),
+        }
+
+    def _blocks(self, feature_rows: bool) -> None:
+        for start in range(0, self.N, self.block_rows):
+            n = min(self.block_rows, self.N - start)
+            Phi, R = self.flat[: n * self.p], self.R[: n * self.q]
+            if feature_rows:
+                Phi, R = Phi.reshape(n, self.p, order="F"), R.reshape(n, self.q, order="F")
+                self.gemm(1.0, Phi, self.inverse, trans_b=1, c=R, overwrite_c=1)
+            else:
+                Phi, R = Phi.reshape(self.p, n, order="F"), R.reshape(self.q, n, order="F")
+                self.gemm(1.0, self.inverse, Phi, c=R, overwrite_c=1)
+            self.syrk(1.0, Phi, beta=1.0, c=self.S, trans=int(feature_rows), overwrite_c=1)

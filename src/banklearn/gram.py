@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, feature_rows, trend_columns
+from banklearn.model.kept_features import KeptFeatures
 from banklearn.numerics.blas import times
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.scratch import scratch
@@ -156,6 +157,14 @@ class Gram:
         return self.ops.ridge(self.G[t, ...], self.r[t], lam, count)
 
 
+def _features(
+    ops: Ops, block: Block, W: Array, trend: Trend, scale: float, kept: KeptFeatures | None
+) -> tuple[Any, float]:
+    if kept is None:
+        return ops.features(block.X, W, trend, scale, "Phi")
+    return kept.of(ops, block.X, block.start, W, trend, scale)
+
+
 def _latent(ops: Ops, Phi: Any, unit: float) -> Latent:
     return lambda beta: unit * ops.host(ops.times(ops.array(beta), Phi))
 
@@ -169,7 +178,8 @@ def latent_values(ops: Ops, block: Block, W: Array, trend: Trend, beta: Array) -
 class GramSum:
     """The statistic of the features at W, as a sum over blocks.
 
-    The first `current` frequencies (all, if None) are those that the working weights see.
+    The first `current` frequencies (all, if None) are those that the working weights see. Features
+    are kept in `kept`, if anywhere, for a :class:`GradientSum`.
     """
 
     def __init__(
@@ -179,11 +189,17 @@ class GramSum:
         working: WorkingFunction,
         tasks: int,
         current: int | None = None,
+        kept: KeptFeatures | None = None,
     ) -> None:
         self.W, self.trend, self.working, self.tasks = W, trend, working, tasks
+        self.kept = kept
         self.current = len(W) if current is None else current
         self.h = trend_columns(trend, W.shape[1])
         self.Q = self.h + 2 * len(W)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Features are kept where they were formed."""
+        return {**self.__dict__, "kept": None}
 
     def zero(self, ops: Ops) -> list[Any]:
         """Accumulators G, r, (tt, n)."""
@@ -193,7 +209,7 @@ class GramSum:
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block to the accumulators."""
         scale = 1.0 / float(np.sqrt(self.current))
-        Phi, unit = ops.features(block.X, self.W, self.trend, scale, "Phi")
+        Phi, unit = _features(ops, block, self.W, self.trend, scale, self.kept)
         G, r, scalars = total
         latent = _latent(ops, Phi[: self.h + 2 * self.current, :], unit)
         for t, work in enumerate(self.working(block, latent)):
@@ -266,7 +282,8 @@ class GradientSum:
 
     With A_n = G + lam I = L L', mu_n = A_n^-1 r and a factor c (a_n / b_n, or 1 where the noise is
     known) the gradient in a row's features is -a A_n^-1 phi + c mu_n (a t - a mu_n'phi), row weight
-    a; the chain rule through cosine and sine, and U = X W', does the rest.
+    a; the chain rule through cosine and sine, and U = X W', does the rest. `kept` may have the
+    features of the same rows already.
     """
 
     def __init__(
@@ -277,15 +294,16 @@ class GradientSum:
         L: Sequence[Array],
         mu_n: Sequence[Array],
         factor: float,
+        kept: KeptFeatures | None = None,
     ) -> None:
-        self.W, self.trend, self.working = W, trend, working
+        self.W, self.trend, self.working, self.kept = W, trend, working, kept
         self.L, self.mu_n, self.factor = L, np.stack(mu_n), factor
         self.h = trend_columns(trend, W.shape[1])
         self._inverse: list[Any] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """The inverses are made where they are used."""
-        return {**self.__dict__, "_inverse": []}
+        """The inverses are made where they are used, and features kept where they were formed."""
+        return {**self.__dict__, "_inverse": [], "kept": None}
 
     def zero(self, ops: Ops) -> list[Any]:
         """One accumulator, (M, d)."""
@@ -295,7 +313,7 @@ class GradientSum:
         """Add one block."""
         h = self.h
         scale = 1.0 / float(np.sqrt(len(self.W)))
-        Phi, unit = ops.features(block.X, self.W, self.trend, scale, "Phi")
+        Phi, unit = _features(ops, block, self.W, self.trend, scale, self.kept)
         if not self._inverse:  # once, not with every block
             self._inverse = [unit * ops.inverse(L)[h:, :] for L in self.L]
         slope = ops.zeros(len(self.W), len(block.y))

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from banklearn.model.kept_features import ROOM
+
 Clock = Callable[[], float]
 
 #: Seconds that a calibration takes, about.
@@ -162,11 +164,12 @@ def plan(problem: Problem, rates: Rates, workers: int = 0, threads_per_worker: i
         sent = network = there = 0.0
         read = problem.passes * data / rates.read_bytes
         # The program, the sample that scaling looks at, pieces read ahead, and each chain's
-        # largest subsample of the warm-up, sums and work space.
+        # largest subsample of the warm-up, sums, work space and features kept for gradients.
         sample, part = min(problem.rows, SAMPLE_ROWS), min(problem.rows // 2, STAGE_ROWS)
         here = PROGRAM + 8.0 * problem.inputs * 6 * sample + 12 * (8 << 20)
         here += c * (8.0 * problem.inputs * part + 4.0 * one["sums"])
         here += c * 8.0 * 4096 * 6 * problem.frequencies
+        here += c * min(ROOM, 8.0 * problem.rows * problem.frequencies)
         # Reading takes part of a core, and hides behind the sums unless it is slower.
         seconds = max(rows + read / cores, read) + rest
     return Cost(

@@ -11,7 +11,7 @@ from helpers import close
 def test_every_section_runs_at_tiny_sizes(scripts, tmp_path, capsys):
     bench = scripts("bench")
     found = bench.main(["--quick", "--out", str(tmp_path / "bench")])
-    assert set(found) == set("abcdefg")
+    assert set(found) == set("abcdefgi")
     content = json.loads((tmp_path / "bench.json").read_text())
     assert set(content["sections"]) == set(found)
     text = (tmp_path / "bench.md").read_text()
@@ -25,6 +25,21 @@ def test_an_unknown_section_is_refused(scripts, capsys):
     with pytest.raises(SystemExit):
         scripts("bench").main(["--only", "a,x"])
     assert "no section x" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_every_way_gives_the_products_of_a_gradient(single, scripts):
+    products = scripts("products").OfGradient(50, 3, 1, 20, single)
+    assert products.flops == 50 * (2 * 7 * 6 + 7 * 8)
+    for name, way in products.ways().items():
+        products.S[:] = 0.0
+        way()
+        as_rows = name.endswith("rows")
+        blocks = [products.flat[: n * 7].reshape(7, n, order="C" if as_rows else "F")
+                  for n in (20, 20, 10)]  # fmt: skip
+        close(np.triu(products.S), np.triu(sum(Phi @ Phi.T for Phi in blocks)), 1e-5, 1e-5)
+        R = products.R[: 10 * 6].reshape(6, 10, order="C" if as_rows else "F")
+        close(R, products.inverse @ blocks[-1], 1e-5, 1e-5)
 
 
 def test_every_way_gives_the_products(scripts):

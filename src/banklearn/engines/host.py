@@ -40,7 +40,13 @@ class HostOps:
     ) -> tuple[Array, float]:
         """Compiled cosines and sines."""
         P = trend_columns(trend, X.shape[1]) + 2 * len(W)
-        return feature_rows(X, W, trend, scratch(name, (P, len(X)), self.dtype), scale), 1.0
+        out = scratch(name, (P, len(X)), self.dtype)
+        self.features_into(X, W, trend, scale, out)
+        return out, 1.0
+
+    def features_into(self, X: Array, W: Array, trend: Trend, scale: float, out: Array) -> None:
+        """The same in memory that somebody else keeps."""
+        feature_rows(X, W, trend, out, scale)
 
     def take(self, A: Array, rows: NDArray[np.intp]) -> Array:
         """Some of the columns, copied."""

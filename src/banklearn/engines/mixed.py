@@ -36,7 +36,9 @@ class MixedOps(HostOps):
         single.add_cross(C, A, B, factor)
 
     def times(self, A: Any, B: Any) -> Any:
-        """A B, one of them features, summed in double precision; or both in single precision."""
+        """A B: both in one precision, or one of them features and summed in double precision."""
+        if A.dtype != self.dtype and B.dtype != self.dtype:
+            return super().times(A, B)
         if A.dtype != self.dtype:
             return single.times_rows(A, B)
         return single_times(A, B) if B.dtype == self.dtype else single.rows_times(A, B)

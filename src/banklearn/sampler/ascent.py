@@ -14,6 +14,7 @@ from banklearn.gram import Gram, GramSum, WorkingFunction
 from banklearn.likelihoods.bound import log_bound, touching
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.joint import State
+from banklearn.model.kept_features import KeptFeatures
 from banklearn.numerics.linalg import JitterCount, cholesky, solve_lower, solve_lower_transposed
 from banklearn.sampler import precision
 from banklearn.sampler.gradient import evidence_slope
@@ -82,10 +83,15 @@ def working_of(engine: Engine, model: Model, state: State, weights: Weights) -> 
 
 
 def measure(
-    engine: Engine, model: Model, state: State, working: WorkingFunction
+    engine: Engine,
+    model: Model,
+    state: State,
+    working: WorkingFunction,
+    kept: KeptFeatures | None = None,
 ) -> tuple[Gram, Solved]:
     """The statistic and the factored equations at a state."""
-    gram: Gram = engine.sum(GramSum(state.W, model.trend, working, model.likelihood.tasks))
+    tasks = model.likelihood.tasks
+    gram: Gram = engine.sum(GramSum(state.W, model.trend, working, tasks, kept=kept))
     return gram, precision.solve(gram, state.lam, model.likelihood, JitterCount())
 
 
@@ -102,14 +108,14 @@ def climb_frequencies(
 
     Returned are the state there and its whitened frequencies.
     """
-    white = Whitening(state)
+    white, kept = Whitening(state), KeptFeatures()
 
     def objective(v: Array) -> tuple[float, Array]:
         V = v.reshape(state.W.shape)
         there = state.with_(W=white.undone(V))
-        gram, solved = measure(engine, model, there, working)
+        gram, solved = measure(engine, model, there, working, kept)
         slope = evidence_slope(
-            engine, model.likelihood, model.trend, working, there.W, gram, solved
+            engine, model.likelihood, model.trend, working, there.W, gram, solved, kept
         )
         height = solved.log_evidence - 0.5 * float((V**2).sum())
         return -height, (V - white.transposed(slope)).ravel()

@@ -27,6 +27,7 @@ from banklearn.likelihoods.base import Likelihood
 from banklearn.model import niw
 from banklearn.model.features import Trend
 from banklearn.model.joint import State
+from banklearn.model.kept_features import KeptFeatures
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount, NumericalError, cholesky, solve_lower
 from banklearn.sampler import precision
@@ -157,12 +158,13 @@ def evidence_slope(
     W: Array,
     gram: Gram,
     solved: Solved,
+    kept: KeptFeatures | None = None,
 ) -> Array:
     """The gradient of the log evidence in W (M, d), where the statistic is known: one pass."""
     L = [s.L for s in solved.solutions]
     mu_n = [s.mu_n for s in solved.solutions]
     factor = likelihood.residual_factor(gram, solved.solutions)
-    slope: Array = engine.sum(GradientSum(W, trend, working, L, mu_n, factor))
+    slope: Array = engine.sum(GradientSum(W, trend, working, L, mu_n, factor, kept))
     return slope
 
 
@@ -184,19 +186,19 @@ class Target:
         self.working, self.count, self.lam = working, count, state.lam
         self.prior, self.base = prior, prior.base(state.psi)
         self.hurried = hurried
+        self.kept: KeptFeatures | None = None
         self.members = [np.flatnonzero(state.Z == k) for k in range(state.K)]
 
-    def on(self, engine: Engine) -> Target:
-        """The same by the sums of another engine; itself where that is none."""
-        if engine is self.engine:
-            return self
+    def along(self, engine: Engine) -> Target:
+        """The same by the sums of an engine, for gradients at every place: features are kept."""
         other = copy(self)
-        other.engine = engine
+        other.engine, other.kept = engine, KeptFeatures()
         return other
 
     def at(self, W: Array) -> Place:
         """A new place: one pass over the data."""
-        gram = self.engine.sum(GramSum(W, self.trend, self.working, self.likelihood.tasks))
+        tasks, kept = self.likelihood.tasks, self.kept
+        gram = self.engine.sum(GramSum(W, self.trend, self.working, tasks, kept=kept))
         return self.known(W, gram, precision.solve(gram, self.lam, self.likelihood, self.count))
 
     def known(self, W: Array, gram: Gram, solved: Solved) -> Place:
@@ -209,7 +211,14 @@ class Target:
         """The gradients there: one pass."""
         W = place.W
         slope = evidence_slope(
-            self.engine, self.likelihood, self.trend, self.working, W, place.gram, place.solved
+            self.engine,
+            self.likelihood,
+            self.trend,
+            self.working,
+            W,
+            place.gram,
+            place.solved,
+            self.kept,
         )
         pull = slope.copy()
         for members, law in zip(self.members, place.laws, strict=True):
@@ -261,20 +270,21 @@ def update(
     """
     here = target.known(state.W, gram, solved)
     n_rows = target.engine.n_rows
-    followed = target.on(target.engine.rough()) if tuning.single else target
+    engine = target.engine.rough() if tuning.single else target.engine
+    followed, exact = target.along(engine), engine is target.engine
     step = tuning.step * rng.uniform(0.8, 1.2)
     q0 = rng.standard_normal(state.W.shape)
     log_u = float(np.log(rng.random()))
     seen = None
     try:
-        start = followed.sloping(here if followed is target else followed.at(state.W))
+        start = followed.sloping(here if exact else followed.at(state.W))
         seen = look(state, start, n_rows)
         root = (tuning.metric or Metric.of_prior(target.prior)).root(n_rows)
         ended = trajectory(followed, start, q0, root, step, tuning.steps)
         if ended is None:
             return Outcome(here, 0.0, seen, NAN)
         end, q1 = ended
-        there = end.place if followed is target else target.at(end.place.W)
+        there = end.place if exact else target.at(end.place.W)
     except LateError:
         return None
     except NumericalError:
