@@ -42,3 +42,19 @@ def test_a_device_of_pytorch():
         make_engine("cuda:99", X, Y, None)
     with pytest.raises(ValueError, match="device='abacus' cannot be used here"):
         make_engine("abacus", X, Y, None)
+
+
+@pytest.mark.torch
+def test_a_device_without_a_number_gets_that_of_the_thread_that_asks(monkeypatch):
+    """Other threads have a current device of their own."""
+    import torch
+
+    real, asked = torch.empty, []
+
+    def empty(*shape, device):
+        asked.append(device)
+        return real(*shape, device="cpu")
+
+    monkeypatch.setattr(torch, "empty", empty)
+    assert make_engine("cuda", X, Y, None).device == torch.device("cpu")
+    assert asked == ["cuda"]

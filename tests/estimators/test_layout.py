@@ -1,6 +1,7 @@
 """How chains share the machine: side by side where that helps, with work space of their own."""
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -66,6 +67,29 @@ def test_a_device_that_is_busy_serves_one_chain(cores, monkeypatch):
     monkeypatch.setattr(layout, "DEVICE_PHASES", 60 * 5)
     assert laid_out(on_device("strict"), 4, 5) == Layout(4, True, 1)
     assert laid_out(on_device("strict"), 4, 6) == Layout(1, True, 4)
+
+
+def test_a_library_that_threads_cannot_share_serves_one_chain(cores, monkeypatch):
+    cores(8)
+    monkeypatch.setattr(ArrayOps, "for_many_threads", lambda self: False)
+    assert laid_out(on_device("strict"), 4) == Layout(1, True, 4)
+
+
+@pytest.mark.parametrize(
+    ("version", "guarded"),
+    [("2.4.0", False), ("2.9.1+cu128", False), ("2.10.0", True), ("2.13.0+cpu", True),
+     ("3.0.0a0+git12", True)],
+)  # fmt: skip
+@pytest.mark.torch
+def test_older_pytorch_multiplies_in_one_thread_on_a_gpu(version, guarded):
+    from banklearn.engines import torch_ops
+
+    assert torch_ops.guards_products(version) is guarded
+    ops = on_device("torch").ops
+    ops.torch = SimpleNamespace(__version__=version, device=lambda name: SimpleNamespace(type=name))
+    for where, many in (("cpu", True), ("cuda", guarded)):
+        ops.device = where
+        assert ops.for_many_threads() is many
 
 
 @pytest.mark.parametrize("M", [5, np.uint8(5), np.int32(5)])

@@ -1,8 +1,10 @@
 """Chains: stages, thinning, time, interruption."""
 
+import gc
 import signal
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -177,6 +179,33 @@ def test_the_pace_knows_whether_sweeps_see_all_rows(stages):
     assert told == rows
     begins = {0, 3} if len(stages) == 2 else {0}
     assert {i for i, new in enumerate(unknown) if new} == begins
+
+
+def test_a_stage_leaves_no_statistic_behind():
+    """A statistic on a device holds on to the work space of its engine."""
+    grams, alive = [], []
+
+    def init(*given):
+        gc.collect()
+        alive.append(sum(gram() is not None for gram in grams))
+        return sweep.init(*given)
+
+    def step(*given):
+        chain, info = sweep.step(*given)
+        grams.extend([weakref.ref(chain.gram), weakref.ref(info.flown.place.gram)])
+        return chain, info
+
+    watched, told = SimpleNamespace(init=init, step=step), []
+    chain_of(
+        Plan(4, 2, stages=((20, 2), (40, 2))),
+        kernel=watched,
+        tuning=Tuning(gradient_every=1, gradient=GradientTuning(step=0.1, length=2)),
+        monitor=lambda chain, i, plan, info: told.append((info.gradient_acceptance, info.flown)),
+    )
+    assert len(grams) == 12
+    assert alive == [0, 0]
+    assert len(told) == 6
+    assert all(np.isfinite(acceptance) and flown is None for acceptance, flown in told)
 
 
 @pytest.mark.parametrize("seconds", [1.0, 8.0, 14.0])

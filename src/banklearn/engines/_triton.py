@@ -13,7 +13,8 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 
-@triton.jit
+# One version for all sizes: another would be compiled when several threads already run.
+@triton.jit(do_not_specialize=["n", "U_step", "out_step"])
 def _cos_sin(U, out, n, U_step, out_step, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     column = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = column < n

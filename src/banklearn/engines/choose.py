@@ -71,8 +71,8 @@ def make_engine(
 
     name = "cuda" if device == "auto" else device
     try:
-        where = torch.device(name)
-        torch.empty(1, device=where)
+        # With its number: threads of chains have a current device of their own.
+        where = torch.empty(1, device=name).device
     except (RuntimeError, AssertionError) as error:
         raise ValueError(
             f"device={device!r} cannot be used here: {error}. Fit with device='cpu'."

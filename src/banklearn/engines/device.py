@@ -89,6 +89,10 @@ class ArrayOps:
         """Memory that is left on the device, as far as is known."""
         return float("inf")
 
+    def for_many_threads(self) -> bool:
+        """Whether several threads may compute at the same time."""
+        return True
+
     def take(self, A: Any, rows: NDArray[np.intp]) -> Any:
         """Some of the columns."""
         index = self.xp.asarray(rows.astype(np.int64), device=self.device)
@@ -113,7 +117,7 @@ class ArrayOps:
 
     def times(self, A: Any, B: Any) -> Any:
         """A B."""
-        return A @ self.xp.astype(B, A.dtype)
+        return A @ self.xp.astype(B, A.dtype, copy=False)
 
     def add_slope(
         self, slope: Any, Phi: Any, R: Any, A: Any, residual: Any, mu: Array, rows: Any
@@ -211,7 +215,8 @@ class DeviceEngine:
 
     def chains_that_fit(self, M: int, h: int, tasks: int) -> float:
         """How many such chains find room beside each other, as far as is known."""
-        return self.ops.free_bytes() // self.bytes_of_chain(M, h, tasks)
+        room = self.ops.free_bytes()
+        return room if np.isinf(room) else room // self.bytes_of_chain(M, h, tasks)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks in order."""

@@ -126,11 +126,12 @@ def add_lower_square(C: Any, A: Any, factor: float) -> bool:
         return False
     alpha, beta = ctypes.c_double(factor), ctypes.c_double(1.0)
     upper, transposed = 1, 1  # the library counts columns first
-    status = routine(
-        torch.cuda.current_blas_handle(), upper, transposed, A.shape[0], A.shape[1],
-        ctypes.byref(alpha), A.data_ptr(), A.stride(0), ctypes.byref(beta), C.data_ptr(),
-        C.stride(0),
-    )  # fmt: skip
+    with _at(A.device):
+        status = routine(
+            torch.cuda.current_blas_handle(), upper, transposed, A.shape[0], A.shape[1],
+            ctypes.byref(alpha), A.data_ptr(), A.stride(0), ctypes.byref(beta), C.data_ptr(),
+            C.stride(0),
+        )  # fmt: skip
     if status != 0:
         raise RuntimeError(f"cublasDsyrk failed with status {status}.")
     return True

@@ -25,6 +25,16 @@ FUSE_FROM = 2**22
 ALIGNED = 16
 
 
+def guards_products(version: str) -> bool:
+    """Whether this PyTorch may multiply on one GPU in several threads.
+
+    Before 2.10 threads looked up the work space of cuBLAS in a table that others wrote to
+    (pytorch/pytorch#167928).
+    """
+    major, minor = version.split(".")[:2]
+    return (int(major), int(minor)) >= (2, 10)
+
+
 def _aligned(columns: int) -> int:
     """The step from row to row of so many columns."""
     return -(-columns // ALIGNED) * ALIGNED
@@ -110,6 +120,11 @@ class TorchOps(ArrayOps):
         with cuda.device(where):  # a device without a number is the current one
             kept = cuda.memory_reserved() - cuda.memory_allocated()
             return float(cuda.mem_get_info()[0] + kept)
+
+    def for_many_threads(self) -> bool:
+        """On a GPU, where PyTorch guards its table of work spaces for products."""
+        where = self.torch.device(self.device or "cpu")
+        return where.type != "cuda" or guards_products(str(self.torch.__version__))
 
     def zeros(self, *shape: int) -> Any:
         """An accumulator, always in float64; rows begin aligned."""

@@ -39,8 +39,8 @@ def lay_out(engine: Any, model: Model, n_chains: int, n_frequencies: int, spread
     """Chains of so many frequencies on an engine; `spread`: they run elsewhere."""
     cores, n_chains, M = available_cores(), int(n_chains), int(n_frequencies)
     if isinstance(engine, DeviceEngine):
-        large = engine.n_rows * M > DEVICE_PHASES
-        wanted = 1 if large else min(n_chains, cores)
+        alone = engine.n_rows * M > DEVICE_PHASES or not engine.ops.for_many_threads()
+        wanted = 1 if alone else min(n_chains, cores)
         h = trend_columns(model.trend, model.prior.d)
         fitting = engine.chains_that_fit(M, h, model.likelihood.tasks)
         # Beside a device only small matrices are left: a few threads factor them fastest. How many

@@ -149,8 +149,11 @@ def run_chain(
     def cut() -> None:
         run.cut = run.cut or ("stop" if stop.is_set() else "time")
 
-    def advance(share: float) -> Info | None:
-        """One sweep; None where someone stopped it in its midst."""
+    def advance(share: float, adapting: bool) -> Info | None:
+        """One sweep; None where someone stopped it in its midst.
+
+        Where a trajectory went is told to nobody: it holds on to the work space of its stage.
+        """
 
         def hurried(ahead: float) -> bool:
             if stop.is_set():
@@ -165,8 +168,11 @@ def run_chain(
         run.sweep += 1
         run.done += 1
         run.arithmetic = at.arithmetic
-        run.trace.append(replace(info, flown=None))
-        return info
+        if adapting:
+            run.tuning = adapt(run.tuning, info, run.sweep)
+        told = replace(info, flown=None)
+        run.trace.append(told)
+        return told
 
     def report(info: Info) -> None:
         if bookmark:
@@ -193,10 +199,9 @@ def run_chain(
         # Each stage has its share of the warm-up time, so that all rows are reached.
         share = WARMUP_SHARE * (i + 1) / len(stages)
         while run.done < sweeps:
-            if late(share) or stop.is_set() or (info := advance(share)) is None:
+            if late(share) or stop.is_set() or (info := advance(share, True)) is None:
                 cut()
                 break
-            run.tuning = adapt(run.tuning, info, run.sweep)
             report(info)
         state = at.chain.state
         if stop.is_set():
@@ -220,7 +225,7 @@ def run_chain(
         # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
         run.stage, run.done, run.sweep = len(stages), 0, max(run.sweep, plan.n_warmup)
     while run.done < plan.sampling:
-        if stop.is_set() or (run.done and late(1.0)) or (info := advance(1.0)) is None:
+        if stop.is_set() or (run.done and late(1.0)) or (info := advance(1.0, False)) is None:
             cut()
             break
         if run.done % plan.thin == 0:
