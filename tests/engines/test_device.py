@@ -413,3 +413,16 @@ def test_the_memory_that_is_left_is_that_of_the_device(monkeypatch):
         ops.device = torch.device(name)
         assert ops.free_bytes() == 13 << 30
     assert entered == [torch.device("cuda"), torch.device("cuda:1")]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_equations_come_to_memory_as_rows(name):
+    X, y, weight, _, state = problem("gaussian", False, N=300)
+    working = Gaussian(1.0, 1e-3).working(None, STREAMS, 5)
+    found, wanted = (
+        e.sum(GramSum(state.W, "linear", working, 1)).ridge(0, 0.3, JitterCount())
+        for e in reversed(engines(name, X, y, weight))
+    )
+    for a, b in ((found.L, wanted.L), (found.v, wanted.v)):
+        assert a.flags.c_contiguous
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())

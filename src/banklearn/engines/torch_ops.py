@@ -246,11 +246,10 @@ class TorchOps(ArrayOps):
         A = G.clone()
         A.diagonal().add_(lam)
         L, info = torch.linalg.cholesky_ex(A)
-        v = torch.linalg.solve_triangular(L, self.array(r[:, None]).to(L.dtype), upper=False)
-        factor = self.host(torch.cat([L, v], dim=1))
         if int(info):
             return super().ridge(G, r, lam, count)
-        return Ridge(np.ascontiguousarray(factor[:, :-1]), factor[:, -1].copy(), lam)
+        v = torch.linalg.solve_triangular(L, self.array(r[:, None]).to(L.dtype), upper=False)
+        return Ridge(self.host(L), self.host(v[:, 0]), lam)
 
     def array(self, values: Array) -> Any:
         """Copy to the device; views of a constant are copied once."""
@@ -286,7 +285,7 @@ class TorchOps(ArrayOps):
     def host(self, values: Any) -> Array:
         """Copy to memory through page-locked space, as float64."""
         if values.device.type == "cpu":
-            return np.array(values.numpy(), dtype=np.float64)
+            return np.array(values.numpy(), dtype=np.float64, order="C")
         values = values.contiguous()
         pinned = self._work.get("pinned")
         if pinned is None or pinned.numel() * 8 < values.numel() * values.element_size():
