@@ -325,11 +325,14 @@ def test_chains_run_side_by_side_where_that_helps(n_chains, large, cores, at_onc
     monkeypatch.setattr(run, "available_cores", lambda: cores)
     assert run.chains_at_once(n_chains, large) == at_once
     running, most, lock = [0], [0], threading.Lock()
+    gate = threading.Barrier(at_once)
 
     def one(chain, stop):
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
+        if chain < at_once:
+            gate.wait(60.0)
         time.sleep(0.1)
         with lock:
             running[0] -= 1

@@ -3,7 +3,6 @@
 import _thread
 import pickle
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from banklearn.estimators import classifier
 from banklearn.model.class_tree import stick
 from banklearn.posterior import settling
 from banklearn.posterior.settling import judge
+from banklearn.sampler.job import Job
 from banklearn.storage import checkpoint
 from banklearn.storage.checkpoint import file_name, read_chain, read_identity, stored_chains
 from banklearn.storage.tree import decode, encode
@@ -53,18 +53,30 @@ def same(one, two):
 
 
 class Interrupter:
-    """Interrupts the main thread, as Ctrl-C does, once a number of checkpoints were written."""
+    """Interrupts the main thread, as Ctrl-C does, once a number of checkpoints were written.
+
+    The chain that wrote the last of them waits until it is told to stop, however busy the machine.
+    """
 
     def __init__(self, monkeypatch, after):
-        self.left, self.write = after, checkpoint.write_chain
+        self.left, self.write, self.lock = after, checkpoint.write_chain, threading.Lock()
+        run = Job.run
+
+        def watched(job, engine, rows, monitor, stop, *rest):
+            self.stop = stop
+            return run(job, engine, rows, monitor, stop, *rest)
+
+        monkeypatch.setattr(Job, "run", watched)
         monkeypatch.setattr(checkpoint, "write_chain", self)
 
     def __call__(self, *arguments):
         self.write(*arguments)
-        self.left -= 1
-        if self.left == 0:
+        with self.lock:
+            self.left -= 1
+            last = self.left == 0
+        if last:
             _thread.interrupt_main()
-            time.sleep(0.3)
+            assert self.stop.wait(60.0), "nobody told the chains to stop"
 
 
 def interrupted(model, *data, after, monkeypatch):

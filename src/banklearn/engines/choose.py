@@ -71,10 +71,12 @@ def make_engine(
 
     name = "cuda" if device == "auto" else device
     try:
-        # With its number: threads of chains have a current device of their own.
-        where = torch.empty(1, device=name).device
+        where = torch.device(name)
+        there = torch.empty(1, device=where).device
     except (RuntimeError, AssertionError) as error:
         raise ValueError(
             f"device={device!r} cannot be used here: {error}. Fit with device='cpu'."
         ) from error
+    # With its number, if it has one: threads of chains have a current device of their own.
+    where = where if there.index is None else there
     return DeviceEngine(X[:], y, weight, xp=xp, device=where, dtype=dtype)
