@@ -43,7 +43,7 @@ from measure import (
     slope,
     table,
 )
-from products import OfGradient, Products, of_classification, of_regression
+from products import InBlocks, OfGradient, Products, of_classification, of_regression
 from revisions import in_turn
 
 from banklearn import BankRegressor
@@ -114,7 +114,7 @@ class Section:
         return "\n\n".join([*parts, self.note] if self.note else parts) + "\n"
 
 
-def floor(products: Products | OfGradient, seconds: dict[str, float]) -> tuple[str, float]:
+def floor(products: InBlocks, seconds: dict[str, float]) -> tuple[str, float]:
     """The fastest way to compute the products, and its seconds."""
     name = min(products.ways(), key=seconds.__getitem__)
     return name, seconds[name]

@@ -73,6 +73,11 @@ class TorchOps(ArrayOps):
         self.square_parts = 4
         self.joined = True
 
+    @property
+    def _on_gpu(self) -> bool:
+        where = self.torch.device(self.device or "cpu")
+        return bool(where.type == "cuda")
+
     def lanes(self, count: int) -> list[TorchOps]:
         """This one alone, or copies with work space and a CUDA stream of their own."""
         if count == 1:
@@ -80,7 +85,7 @@ class TorchOps(ArrayOps):
         while len(self._lanes) < count:
             lane = TorchOps(self.xp, self.device, str(self.dtype).removeprefix("torch."))
             lane.constants = self.constants
-            if self.torch.device(self.device or "cpu").type == "cuda":
+            if self._on_gpu:
                 lane.stream = self.torch.cuda.Stream(self.device)
             self._lanes.append(lane)
         for lane in self._lanes:
@@ -114,17 +119,16 @@ class TorchOps(ArrayOps):
 
     def free_bytes(self) -> float:
         """Of a GPU, with what PyTorch keeps for later; as much as one likes in memory."""
-        where, cuda = self.torch.device(self.device or "cpu"), self.torch.cuda
-        if where.type != "cuda":
+        if not self._on_gpu:
             return super().free_bytes()
-        with cuda.device(where):  # a device without a number is the current one
+        cuda = self.torch.cuda
+        with cuda.device(self.device):  # a device without a number is the current one
             kept = cuda.memory_reserved() - cuda.memory_allocated()
             return float(cuda.mem_get_info()[0] + kept)
 
     def for_many_threads(self) -> bool:
         """On a GPU, where PyTorch guards its table of work spaces for products."""
-        where = self.torch.device(self.device or "cpu")
-        return where.type != "cuda" or guards_products(str(self.torch.__version__))
+        return not self._on_gpu or guards_products(str(self.torch.__version__))
 
     def zeros(self, *shape: int) -> Any:
         """An accumulator, always in float64; rows begin aligned."""
