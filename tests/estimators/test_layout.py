@@ -14,9 +14,10 @@ from banklearn.estimators.layout import Layout, lay_out
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.priors import Prior
-from banklearn.numerics import threads
+from banklearn.numerics import blas, threads, trig
 from banklearn.sampler import run
 from banklearn.sampler.sweep import Model
+from helpers import close
 from libraries import LIBRARIES, library
 
 RNG = np.random.default_rng(0)
@@ -116,9 +117,14 @@ def test_no_more_chains_than_find_room_on_the_device(chains, at_once, cores, mon
 @pytest.mark.parametrize(
     ("n_chains", "n_rows", "spread", "wanted"),
     [
-        (2, 60, False, Layout(2, True)),
-        (2, 20_000, False, Layout(1, True)),
+        (1, 60, False, Layout(1, True)),
+        (1, 20_000, False, Layout(1, True)),
+        (2, 60, False, Layout(2, True, team=2)),
+        (2, 20_000, False, Layout(2, True, team=2)),
+        (3, 60, False, Layout(3, True, team=1)),
+        (3, 20_000, False, Layout(1, True)),
         (4, 20_000, False, Layout(4, True)),
+        (9, 20_000, False, Layout(4, True)),
         (2, 60, True, Layout(2, False)),
         (4, 60, True, Layout(4, True)),
     ],
@@ -128,6 +134,40 @@ def test_rows_in_memory(n_chains, n_rows, spread, wanted, cores):
     engine = MemoryEngine(np.zeros((n_rows, 1)), np.zeros(n_rows))
     assert laid_out(engine, n_chains, spread=spread) == wanted
     assert wanted.engine_of(engine) is engine
+
+
+@pytest.mark.parametrize(
+    ("classes", "gradient_every", "tolerance"), [(0, 0, 1e-9), (3, 0, 1e-9), (0, 2, 1e-3)]
+)
+def test_chains_with_teams_end_where_others_do(
+    classes, gradient_every, tolerance, cores, monkeypatch
+):
+    """What products are cut into shows in rounding, which trajectories amplify."""
+    seen, at_once = set(), blas.at_once
+    monkeypatch.setattr(blas, "SHARED", 1)
+    monkeypatch.setattr(trig, "_PARALLEL_FROM", 1)
+    X = np.random.default_rng(1).standard_normal((300, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * np.random.default_rng(2).standard_normal(300)
+    y = np.digitize(y, [-0.5, 0.5]) if classes else y
+
+    def spied(task, arguments):
+        seen.add((threads.team_size(), len(arguments)))
+        at_once(task, arguments)
+
+    monkeypatch.setattr(blas, "at_once", spied)
+    fits = []
+    for n_cores, size in ((2, 1), (6, 3)):
+        cores(n_cores)
+        seen.clear()
+        model = (BankClassifier if classes else BankRegressor)(
+            24, n_chains=2, n_warmup=4, n_draws=4, thin=1, gradient_every=gradient_every,
+            gradient_length=2, random_state=0,
+        )  # fmt: skip
+        fits.append(model.fit(X, y))
+        teams, shares = zip(*seen, strict=True)
+        assert (max(teams), max(shares)) == (size, size)
+    for one, other in zip(fits[0].draws_, fits[1].draws_, strict=True):
+        close(one.W, other.W, tolerance, tolerance)
 
 
 @pytest.mark.parametrize(("n_chains", "part"), [(1, 1), (3, 1), (4, 2), (np.uint8(7), 3)])

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 
 import pytest
 
@@ -39,6 +40,49 @@ def test_every_part_is_run_once_and_errors_come_through():
     seen.clear()
     threads.in_parts(lambda *part: seen.append(part), side_by_side=False)
     assert seen == [(0, 1)]
+
+
+def test_a_team_belongs_to_a_thread():
+    seen = []
+    with threads.limited_to(1), threads.team(3):
+        assert (threads.team_size(), threads.threads()) == (3, 3)
+        other = threading.Thread(
+            target=lambda: seen.append((threads.team_size(), threads.threads()))
+        )
+        other.start()
+        other.join(20)
+        with threads.team(1):
+            assert (threads.team_size(), threads.threads()) == (1, 1)
+        assert threads.team_size() == 3
+    assert seen == [(1, 1)]
+    assert threads.team_size() == 1
+
+
+def test_tasks_at_once_have_no_team_of_their_own():
+    seen = []
+    with threads.team(3):
+        threads.at_once(lambda name: seen.append((name, threads.team_size())), [("a",), ("b",)])
+        threads.at_once(lambda: seen.append(threads.team_size()), [()])
+        assert threads.team_size() == 3
+    assert sorted(seen[:2]) == [("a", 1), ("b", 1)]
+    assert seen[2] == 3  # alone, it may use the team
+
+
+def test_an_error_in_a_task_waits_for_the_others():
+    """What they write to may be used again afterwards."""
+    ended, begun = threading.Event(), threading.Event()
+
+    def task(fails):
+        if fails:
+            assert begun.wait(20)
+            raise ZeroDivisionError
+        begun.set()
+        time.sleep(0.2)
+        ended.set()
+
+    with pytest.raises(ZeroDivisionError):
+        threads.at_once(task, [(True,), (False,)])
+    assert ended.is_set()
 
 
 def test_where_processes_cannot_be_pinned_all_cores_count(monkeypatch):

@@ -319,7 +319,16 @@ def test_a_stop_while_sampling_keeps_the_draws_so_far():
 
 @pytest.mark.parametrize(
     ("n_chains", "large", "cores", "at_once"),
-    [(1, False, 4, 1), (2, False, 4, 2), (2, True, 4, 1), (4, True, 4, 4), (9, True, 4, 4)],
+    [
+        (1, False, 4, 1),
+        (1, True, 4, 1),
+        (2, False, 4, 2),
+        (2, True, 4, 2),
+        (3, False, 4, 3),
+        (3, True, 4, 1),
+        (4, True, 4, 4),
+        (9, True, 4, 4),
+    ],
 )
 def test_chains_run_side_by_side_where_that_helps(n_chains, large, cores, at_once, monkeypatch):
     monkeypatch.setattr(run, "available_cores", lambda: cores)

@@ -41,7 +41,7 @@ from banklearn.numerics.duplicates import merge_rows
 from banklearn.numerics.moments import Moments
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.streams import Streams
-from banklearn.numerics.threads import limited_to
+from banklearn.numerics.threads import limited_to, team
 from banklearn.posterior import settling
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.kernel import LearnedKernel
@@ -320,7 +320,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
                 if spread:
                     return spread.run(job, monitored(stop), stop, bookmark)
                 own = layout.engine_of(engine)
-                with shared.member() if shared else nullcontext():
+                with team(layout.team), shared.member() if shared else nullcontext():
                     return job.run(own, rows, monitored(stop), stop, bookmark)
 
             shared = engine if isinstance(engine, ChunkedEngine) else None

@@ -20,11 +20,15 @@ DEVICE_PHASES = 2**25
 
 @dataclass(frozen=True)
 class Layout:
-    """So many chains at once, each on one core or not; and threads for them all, if limited."""
+    """So many chains at once, each on one core or not; and threads for them all, if limited.
+
+    team: threads that share the loops and products of one chain, where BLAS has one.
+    """
 
     at_once: int
     one_core_each: bool
     threads: int | None = None
+    team: int = 1
 
     def engine_of(self, engine: Any) -> Any:
         """What one of the chains sums with."""
@@ -48,6 +52,7 @@ def lay_out(engine: Any, model: Model, n_chains: int, n_frequencies: int, spread
         threads = min(4, cores) if wanted == 1 else 1
         return Layout(int(max(min(wanted, fitting), 1)), True, threads)
     if isinstance(engine, MemoryEngine) and not spread:
-        return Layout(chains_at_once(n_chains, engine.n_rows >= LARGE_ROWS), True)
+        at_once = chains_at_once(n_chains, engine.n_rows >= LARGE_ROWS)
+        return Layout(at_once, True, team=cores // at_once if at_once > 1 else 1)
     # They share every read, or keep a cluster busy.
     return Layout(n_chains, n_chains >= cores)

@@ -6,6 +6,9 @@ wrappers hold the interpreter's lock while they compute; the same routines, call
 that SciPy publishes for Cython, do not, so that chains in threads really run side by side.
 
 A row-ordered (p, n) array is a column-ordered (n, p) one to BLAS: hence the transposes below.
+
+Where a task has a team of threads (:func:`.threads.team`) a large product is cut along rows or
+columns of its result, and every thread computes a part of it.
 """
 
 from __future__ import annotations
@@ -13,17 +16,24 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
+from banklearn.numerics.threads import at_once, team_size
+
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 #: Rows that a triangular solve in place takes at a time.
 SOLVE_ROWS = 64
+#: Multiplications from which on a team shares them; to tell it of fewer would take longer.
+SHARED = 30_000_000
+#: Shares begin at multiples of this, the width of registers and cache lines.
+WIDTH = 16
 
 
 def _routine(module: Any, name: str, arguments: int) -> Callable[..., None]:
@@ -61,6 +71,22 @@ def _number(value: float) -> Any:
     return ctypes.byref(ctypes.c_double(value))
 
 
+@lru_cache(maxsize=64)
+def _single_number(value: float) -> Any:
+    return ctypes.byref(ctypes.c_float(value))
+
+
+#: Which of two row-ordered factors are transposed; BLAS is told of the second one first.
+_How = tuple[Any, Any]
+_AB: _How = (_N, _N)
+_ABT: _How = (_T, _N)
+_ATB: _How = (_N, _T)
+_routines = {
+    "d": {"gemm": (_dgemm, _number), "syrk": (_dsyrk, _number)},
+    "f": {"gemm": (_sgemm, _single_number), "syrk": (_ssyrk, _single_number)},
+}
+
+
 def _rows(A: Array) -> Array:
     """A itself when its rows are contiguous, else a copy."""
     if A.dtype == np.float64 and (A.shape[1] <= 1 or A.strides[1] == 8) and A.strides[0] >= 8:
@@ -74,90 +100,118 @@ def _place(A: NDArray[Any]) -> tuple[Any, Any]:
     return A.ctypes.data, _int(max(step, A.shape[1], 1))
 
 
-def _product(C: Array, A: Array, B: Array, transposed: bool, factor: float, keep: float) -> Array:
-    """C = keep C + factor A B' (or A B); C (p, q), A (p, n)."""
-    (p, n), q = A.shape, C.shape[1]
-    if p and q:
-        A, B = _rows(A), _rows(B)
-        first = _T if transposed else _N
-        b, ldb = _place(B)
-        a, lda = _place(A)
-        c, ldc = _place(C)
-        _dgemm(
-            first, _N, _int(q), _int(p), _int(n), _number(factor), b, ldb, a, lda, _number(keep),
-            c, ldc,
-        )  # fmt: skip
-    return C
+def _gemm(C: Any, A: Any, B: Any, how: _How, factor: float, keep: float) -> None:
+    """C = keep C + factor times the product, in the precision of all three."""
+    p, q = C.shape
+    n = len(A) if how is _ATB else A.shape[1]
+    routine, number = _routines[C.dtype.char]["gemm"]
+    b, ldb = _place(B)
+    a, lda = _place(A)
+    c, ldc = _place(C)
+    routine(*how, _int(q), _int(p), _int(n), number(factor), b, ldb, a, lda, number(keep), c, ldc)
+
+
+def _syrk(C: Any, A: Any, inner: bool, factor: float, keep: float) -> None:
+    """Lower triangle of C = keep C + factor A A', or factor A' A, in the precision of both."""
+    size, depth = A.shape[::-1] if inner else A.shape
+    routine, number = _routines[C.dtype.char]["syrk"]
+    a, lda = _place(A)
+    c, ldc = _place(C)
+    trans = _N if inner else _T
+    routine(_U, trans, _int(size), _int(depth), number(factor), a, lda, number(keep), c, ldc)
+
+
+def _parts(work: float) -> int:
+    """In how many parts so many multiplications are made."""
+    return team_size() if work >= SHARED else 1
+
+
+def _cuts(size: int, parts: int, power: float = 1.0) -> list[slice]:
+    """Ranges that cover size; with the power 1/2 rows of a lower triangle have equal areas."""
+    ends = [round(size * (i / parts) ** power / WIDTH) * WIDTH for i in range(1, parts)]
+    edges = [0, *(min(end, size) for end in ends), size]
+    return [slice(start, stop) for start, stop in pairwise(edges) if start < stop]
+
+
+def _multiply(C: Any, A: Any, B: Any, how: _How, factor: float, keep: float) -> None:
+    """What :func:`_gemm` does with A B or A B', by all threads of the team."""
+    p, q = C.shape
+    if not (p and q):
+        return
+    parts = _parts(A.size * q)
+    if parts == 1:
+        shares = [(C, A, B)]
+    elif p >= q:
+        shares = [(C[rows], A[rows], B) for rows in _cuts(p, parts)]
+    else:
+        cuts = _cuts(q, parts)
+        shares = [(C[:, cut], A, B[cut] if how is _ABT else B[:, cut]) for cut in cuts]
+    at_once(_gemm, [(*share, how, factor, keep) for share in shares])
+
+
+def _square(C: Any, A: Any, inner: bool, factor: float, keep: float) -> None:
+    """What :func:`_syrk` does, by all threads of the team."""
+    size, depth = A.shape[::-1] if inner else A.shape
+    if not (size and depth):
+        return
+    parts = _parts(0.5 * size * size * depth)
+    bands = _cuts(size, parts, 0.5)
+    at_once(_band, [(C, A, inner, factor, keep, band) for band in bands])
+
+
+def _band(C: Any, A: Any, inner: bool, factor: float, keep: float, rows: slice) -> None:
+    """Some rows of the lower triangle."""
+    before = slice(0, rows.start)
+    mine, others = (A[:, rows], A[:, before]) if inner else (A[rows], A[before])
+    if rows.start:
+        _gemm(C[rows, before], mine, others, _ATB if inner else _ABT, factor, keep)
+    _syrk(C[rows, rows], mine, inner, factor, keep)
 
 
 def times(A: Array, B: Array) -> Array:
     """A B for A (p, n) and B (n, q)."""
-    return _product(np.empty((A.shape[0], B.shape[1])), A, B, False, 1.0, 0.0)
+    C = np.empty((A.shape[0], B.shape[1]))
+    _multiply(C, _rows(A), _rows(B), _AB, 1.0, 0.0)
+    return C
 
 
 def times_transposed(A: Array, B: Array) -> Array:
     """A B' for A (p, n) and B (q, n)."""
-    return _product(np.empty((A.shape[0], B.shape[0])), A, B, True, 1.0, 0.0)
+    C = np.empty((A.shape[0], B.shape[0]))
+    _multiply(C, _rows(A), _rows(B), _ABT, 1.0, 0.0)
+    return C
 
 
 def add_times_transposed(C: Array, A: Array, B: Array, factor: float = 1.0) -> None:
     """C += factor A B' in place; row-ordered C (p, q), A (p, n), B (q, n)."""
-    _product(C, A, B, True, factor, 1.0)
-
-
-def _square(C: Array, A: Array, inner: bool, factor: float) -> None:
-    """Lower triangle of C += factor A A', or factor A' A."""
-    A = _rows(A)
-    rows, columns = A.shape
-    size, depth = (columns, rows) if inner else (rows, columns)
-    if size and depth:
-        a, lda = _place(A)
-        c, ldc = _place(C)
-        _dsyrk(
-            _U, _N if inner else _T, _int(size), _int(depth), _number(factor), a, lda,
-            _number(1.0), c, ldc,
-        )  # fmt: skip
+    _multiply(C, _rows(A), _rows(B), _ABT, factor, 1.0)
 
 
 def add_square(C: Array, A: Array, factor: float = 1.0) -> None:
     """C += factor A A' in place, lower triangle only; row-ordered C (p, p), A (p, n)."""
-    _square(C, A, False, factor)
+    _square(C, _rows(A), False, factor, 1.0)
 
 
 def subtract_inner(C: Array, B: Array) -> None:
     """C -= B' B in place, lower triangle only; row-ordered C (p, p), B (n, p)."""
-    _square(C, B, True, -1.0)
+    _square(C, _rows(B), True, -1.0, 1.0)
 
 
 def single_product(C: Single, A: Single, B: Single) -> None:
     """C = A B' in single precision; row-ordered C (p, q), A (p, n), B (q, n)."""
-    (p, n), q = A.shape, len(B)
-    one, zero = (ctypes.byref(ctypes.c_float(value)) for value in (1.0, 0.0))
-    a, lda = _place(A)
-    b, ldb = _place(B)
-    c, ldc = _place(C)
-    _sgemm(_T, _N, _int(q), _int(p), _int(n), one, b, ldb, a, lda, zero, c, ldc)
+    _multiply(C, A, B, _ABT, 1.0, 0.0)
 
 
 def single_times(A: Single, B: Single) -> Single:
     """A B in single precision; row-ordered A (p, n), B (n, q)."""
-    (p, n), q = A.shape, B.shape[1]
-    C = np.empty((p, q), np.float32)
-    one, zero = (ctypes.byref(ctypes.c_float(value)) for value in (1.0, 0.0))
-    a, lda = _place(A)
-    b, ldb = _place(B)
-    c, ldc = _place(C)
-    _sgemm(_N, _N, _int(q), _int(p), _int(n), one, b, ldb, a, lda, zero, c, ldc)
+    C = np.empty((len(A), B.shape[1]), np.float32)
+    _multiply(C, A, B, _AB, 1.0, 0.0)
     return C
 
 
 def single_square(C: Single, A: Single) -> None:
     """Lower triangle of C = A A' in single precision; row-ordered C (p, p), A (p, n)."""
-    p, n = A.shape
-    one, zero = (ctypes.byref(ctypes.c_float(value)) for value in (1.0, 0.0))
-    a, lda = _place(A)
-    c, ldc = _place(C)
-    _ssyrk(_U, _T, _int(p), _int(n), one, a, lda, zero, c, ldc)
+    _square(C, A, False, 1.0, 0.0)
 
 
 def mirror(C: Array) -> Array:
@@ -200,24 +254,45 @@ def cholesky_in_place(A: Array) -> Array:
 
 def inverse_from_cholesky(L: Array) -> Array:
     """(L L')^-1."""
+    if not np.diagonal(L).all():
+        raise np.linalg.LinAlgError("a Cholesky factor has a zero on its diagonal")
+    n = len(L)
+    if (parts := _parts(n**3 / 3.0)) > 1:
+        return mirror(_shared_inverse(L, parts))
     out = _lower(L)
     info = ctypes.c_int(0)
     place, ld = _place(out)
-    _dpotri(_U, _int(len(out)), place, ld, ctypes.byref(info))
-    if info.value != 0:
-        raise np.linalg.LinAlgError("a Cholesky factor has a zero on its diagonal")
+    _dpotri(_U, _int(n), place, ld, ctypes.byref(info))
     return mirror(out)
+
+
+def _shared_inverse(L: Array, parts: int) -> Array:
+    """Lower triangle of (L L')^-1 by a team: the columns of L^-1, then their inner products."""
+    n = len(L)
+    inverse, out = np.eye(n), np.empty((n, n))
+    # Columns from the c-th on are zero above row c: the work is that of a cone seen from its end.
+    starts = [n - cut.stop for cut in _cuts(n, parts, 1.0 / 3.0)]
+    ends = [n, *starts[:-1]]
+    columns = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+    at_once(_solve, [(L[c.start :, c.start :], inverse[c.start :, c]) for c in columns])
+    _square(out, inverse, True, 1.0, 0.0)
+    return out
+
+
+def _trsm(L: Array, B: Array, transposed: bool) -> None:
+    n, k = B.shape
+    lower, ldl = _place(L)
+    b, ldb = _place(B)
+    op = _T if transposed else _N
+    _dtrsm(_R, _U, op, _N, _int(k), _int(n), _number(1.0), lower, ldl, b, ldb)
 
 
 def _triangular(L: Array, B: Array, transposed: bool) -> Array:
     n, k = B.shape
     if n and k:
         L = _rows(L)
-        lower, ldl = _place(L)
-        b, ldb = _place(B)
-        _dtrsm(
-            _R, _U, _T if transposed else _N, _N, _int(k), _int(n), _number(1.0), lower, ldl, b, ldb
-        )
+        cuts = _cuts(k, _parts(0.5 * n * n * k))
+        at_once(_trsm, [(L, B[:, cut], transposed) for cut in cuts])
     return B
 
 
@@ -235,8 +310,14 @@ def solve_lower_transposed(L: Array, B: Array) -> Array:
 
 def solve_lower_in_place(L: Array, B: Array) -> None:
     """B = L^-1 B, most of it as products of blocks, which run faster than a triangular solve."""
+    n, k = B.shape
+    if n and k:
+        at_once(_solve, [(L, B[:, cut]) for cut in _cuts(k, _parts(0.5 * n * n * k))])
+
+
+def _solve(L: Array, B: Array) -> None:
     for start in range(0, len(L), SOLVE_ROWS):
         stop = min(start + SOLVE_ROWS, len(L))
-        _triangular(L[start:stop, start:stop], B[start:stop], False)
+        _trsm(L[start:stop, start:stop], B[start:stop], False)
         if stop < len(L):
-            _product(B[stop:], L[stop:, start:stop], B[start:stop], False, -1.0, 1.0)
+            _gemm(B[stop:], L[stop:, start:stop], B[start:stop], _AB, -1.0, 1.0)

@@ -1,11 +1,16 @@
-"""How many threads this library's own loops may use."""
+"""How many threads this library's own loops and products may use.
+
+Either BLAS has all of them, for one task at a time. Or BLAS has one, and tasks side by side have
+teams of this library's threads, which share loops and large products: several tasks that call a
+BLAS with threads of its own would wait for each other.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
@@ -13,6 +18,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 _limit: int | None = None
+_local = threading.local()
 
 
 def available_cores() -> int:
@@ -23,8 +29,26 @@ def available_cores() -> int:
 
 
 def threads() -> int:
-    """Threads for one loop, within the present limit."""
+    """Threads for one loop, within the present limit; those of the team, if there is one."""
+    if (size := team_size()) > 1:
+        return size
     return available_cores() if _limit is None else _limit
+
+
+def team_size() -> int:
+    """Threads that share the products of the task in this thread, BLAS having one."""
+    size: int = getattr(_local, "team", 1)
+    return size
+
+
+@contextmanager
+def team(size: int) -> Iterator[None]:
+    """Give what this thread does inside a team; BLAS should be limited to one thread."""
+    before, _local.team = team_size(), size
+    try:
+        yield
+    finally:
+        _local.team = before
 
 
 @lru_cache(maxsize=1)
@@ -36,8 +60,20 @@ def pool() -> ThreadPoolExecutor:
 def in_parts(loop: Callable[..., Any], *arguments: Any, side_by_side: bool = True) -> None:
     """Run loop(*arguments, part, parts) for every part; one part unless side by side."""
     parts = threads() if side_by_side else 1
-    jobs = [pool().submit(loop, *arguments, part, parts) for part in range(1, parts)]
-    loop(*arguments, 0, parts)
+    at_once(loop, [(*arguments, part, parts) for part in range(parts)])
+
+
+def at_once(task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> None:
+    """Call task(*a) for all a in arguments, the first of them in this thread."""
+    if len(arguments) == 1:
+        task(*arguments[0])
+        return
+    jobs = [pool().submit(task, *others) for others in arguments[1:]]
+    try:
+        with team(1):  # the others are busy
+            task(*arguments[0])
+    finally:
+        wait(jobs)  # what they write to may be work space that is used again
     for job in jobs:
         job.result()
 

@@ -254,11 +254,12 @@ def _subsample(
 def chains_at_once(n_chains: int, large: bool) -> int:
     """How many chains run side by side on the CPU.
 
-    As many as there are, with one core each, when they fill the cores or when the data is too
-    small to keep several cores busy; otherwise one after another on all cores.
+    As many as there are, each with its share of the cores; one after another on all cores where
+    that would leave some of these idle and the data is large enough to keep them busy.
     """
     cores = available_cores()
-    return min(n_chains, cores) if n_chains >= cores or not large else 1
+    idle = n_chains < cores < 2 * n_chains
+    return 1 if idle and large else min(n_chains, cores)
 
 
 def run_chains(
