@@ -40,6 +40,9 @@ SETTLING = ("tests/posterior/test_settling.py",)
 BOUND = ("tests/likelihoods/test_bound.py",)
 POLISH = ("tests/estimators/test_polish.py",)
 TREE = ("tests/model/test_class_tree.py",)
+LINALG = ("tests/numerics/test_linalg.py",)
+THREADS = ("tests/numerics/test_threads.py",)
+LAYOUT = ("tests/estimators/test_layout.py",)
 
 MUTANTS = (
     Mutant(
@@ -87,8 +90,8 @@ MUTANTS = (
     Mutant(
         "a Wishart draw for an inverse Wishart one",
         "model/niw.py",
-        "B = solve_lower(T, cholesky(law.Psi).T).T",
-        "B = cholesky(law.Psi) @ T",
+        "B = solve_lower(T, law.root.T).T",
+        "B = law.root @ T",
         NIW + CONDITIONALS,
     ),
     Mutant(
@@ -834,5 +837,40 @@ MUTANTS = (
         "(y >= first) & (y < last)",
         "y >= first",
         JOINT,
+    ),
+    Mutant(
+        "a share of a product that nobody computes",
+        "numerics/blas.py",
+        "edges = [0, *(min(end, size) for end in ends), size]",
+        "edges = [0, *(min(end, size) for end in ends)] if ends else [0, size]",
+        LINALG,
+    ),
+    Mutant(
+        "rows of a square that see only themselves",
+        "numerics/blas.py",
+        "    if rows.start:\n        _gemm(C[rows, before]",
+        "    if not rows.start:\n        _gemm(C[rows, before]",
+        LINALG,
+    ),
+    Mutant(
+        "columns of a shared inverse that begin too late",
+        "numerics/blas.py",
+        "inverse[c.start :, c]) for c in columns]",
+        "inverse[c.start :, c]) for c in columns[1:]]",
+        LINALG,
+    ),
+    Mutant(
+        "a team that every thread has",
+        "numerics/threads.py",
+        "_local = threading.local()",
+        "_local = type('Everywhere', (), {})()",
+        THREADS,
+    ),
+    Mutant(
+        "chains without their team",
+        "estimators/base.py",
+        "with team(layout.team), shared",
+        "with team(1), shared",
+        LAYOUT,
     ),
 )

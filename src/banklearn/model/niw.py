@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,17 @@ class NIW:
     kappa: float
     Psi: Array
     nu: float
+
+    @cached_property
+    def root(self) -> Array:
+        """The lower triangular factor of Psi."""
+        return cholesky(self.Psi)
+
+    @cached_property
+    def log_norm(self) -> float:
+        """log Gamma_d(nu / 2) - nu / 2 log|Psi|, from the integral over Sigma."""
+        log_det = 2.0 * np.log(np.diag(self.root)).sum()
+        return float(multigammaln(0.5 * self.nu, len(self.mu0)) - 0.5 * self.nu * log_det)
 
 
 @equation("sampling mu_k and Sigma_k")
@@ -48,7 +60,7 @@ def draw(law: NIW, rng: np.random.Generator) -> tuple[Array, Array]:
     # Sigma^-1 = C^-T T T' C^-1 with C C' = Psi and T lower triangular, so Sigma = B B', B = C T^-T.
     T = np.tril(rng.standard_normal((d, d)))
     T[np.diag_indices(d)] = np.sqrt(rng.chisquare(law.nu - np.arange(d)))
-    B = solve_lower(T, cholesky(law.Psi).T).T
+    B = solve_lower(T, law.root.T).T
     Sigma = B @ B.T
     mu = law.mu0 + B @ rng.standard_normal(d) / np.sqrt(law.kappa)
     return mu, Sigma
@@ -66,7 +78,7 @@ def log_normal(W: Array, mu: Array, Sigma: Array) -> Array:
 def log_density(law: NIW, mu: Array, Sigma: Array) -> float:
     """log NIW(mu, Sigma)."""
     d = len(mu)
-    L, C = cholesky(Sigma), cholesky(law.Psi)
+    L, C = cholesky(Sigma), law.root
     log_det = 2 * np.log(np.diag(L)).sum()
     log_det_Psi = 2 * np.log(np.diag(C)).sum()
     trace = (solve_lower(L, C) ** 2).sum()
@@ -87,14 +99,9 @@ def log_marginal(base: NIW, law: NIW) -> float:
     (kappa_0 / kappa_k)^(d / 2) pi^(-m d / 2).
     """
     d, m = len(base.mu0), law.nu - base.nu
-    halves = 0.5 * base.nu, 0.5 * law.nu
-    log_dets = (2.0 * np.log(np.diag(cholesky(of.Psi))).sum() for of in (base, law))
-    (before, after) = (half * log_det for half, log_det in zip(halves, log_dets, strict=True))
     return float(
-        multigammaln(halves[1], d)
-        - multigammaln(halves[0], d)
-        + before
-        - after
+        law.log_norm
+        - base.log_norm
         + 0.5 * d * np.log(base.kappa / law.kappa)
         - 0.5 * m * d * np.log(np.pi)
     )
@@ -102,9 +109,8 @@ def log_marginal(base: NIW, law: NIW) -> float:
 
 def marginal_slope(law: NIW, W: Array) -> Array:
     """The gradient of log_marginal in its members W (m, d): -nu_k Psi_k^-1 (W_j - mu_k)."""
-    L = cholesky(law.Psi)
-    white = solve_lower(L, (W - law.mu0).T)
-    return np.asarray(-law.nu * solve_lower_transposed(L, white).T)
+    white = solve_lower(law.root, (W - law.mu0).T)
+    return np.asarray(-law.nu * solve_lower_transposed(law.root, white).T)
 
 
 def log_predictive(law: NIW, W: Array) -> Array:
