@@ -13,7 +13,7 @@ from banklearn.numerics.linalg import (
 from helpers import close
 
 
-@pytest.fixture(params=[1, 2, 5], autouse=True)
+@pytest.fixture(params=[1, 2, 5, 8], autouse=True)
 def team(request, monkeypatch):
     """All of it alone and by a team, which shares what would be too little otherwise."""
     monkeypatch.setattr(blas, "SHARED", 1)

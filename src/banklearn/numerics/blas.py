@@ -138,14 +138,17 @@ def _multiply(C: Any, A: Any, B: Any, how: _How, factor: float, keep: float) -> 
     p, q = C.shape
     if not (p and q):
         return
-    parts = _parts(A.size * q)
-    if parts == 1:
-        shares = [(C, A, B)]
-    elif p >= q:
-        shares = [(C[rows], A[rows], B) for rows in _cuts(p, parts)]
-    else:
-        cuts = _cuts(q, parts)
-        shares = [(C[:, cut], A, B[cut] if how is _ABT else B[:, cut]) for cut in cuts]
+    if (parts := _parts(A.size * q)) == 1:
+        _gemm(C, A, B, how, factor, keep)
+        return
+    # Every thread reads the factors of its share: the squarer a share, the less there is to read.
+    few = max(n for n in range(1, parts + 1) if parts % n == 0 and n * n <= parts)
+    cuts = (parts // few, few) if p >= q else (few, parts // few)
+    shares = [
+        (C[rows, columns], A[rows], B[columns] if how is _ABT else B[:, columns])
+        for rows in _cuts(p, cuts[0])
+        for columns in _cuts(q, cuts[1])
+    ]
     at_once(_gemm, [(*share, how, factor, keep) for share in shares])
 
 
@@ -154,7 +157,9 @@ def _square(C: Any, A: Any, inner: bool, factor: float, keep: float) -> None:
     size, depth = A.shape[::-1] if inner else A.shape
     if not (size and depth):
         return
-    parts = _parts(0.5 * size * size * depth)
+    if (parts := _parts(0.5 * size * size * depth)) == 1:
+        _syrk(C, A, inner, factor, keep)
+        return
     bands = _cuts(size, parts, 0.5)
     at_once(_band, [(C, A, inner, factor, keep, band) for band in bands])
 
@@ -291,8 +296,10 @@ def _triangular(L: Array, B: Array, transposed: bool) -> Array:
     n, k = B.shape
     if n and k:
         L = _rows(L)
-        cuts = _cuts(k, _parts(0.5 * n * n * k))
-        at_once(_trsm, [(L, B[:, cut], transposed) for cut in cuts])
+        if (parts := _parts(0.5 * n * n * k)) == 1:
+            _trsm(L, B, transposed)
+        else:
+            at_once(_trsm, [(L, B[:, cut], transposed) for cut in _cuts(k, parts)])
     return B
 
 
@@ -311,8 +318,12 @@ def solve_lower_transposed(L: Array, B: Array) -> Array:
 def solve_lower_in_place(L: Array, B: Array) -> None:
     """B = L^-1 B, most of it as products of blocks, which run faster than a triangular solve."""
     n, k = B.shape
-    if n and k:
-        at_once(_solve, [(L, B[:, cut]) for cut in _cuts(k, _parts(0.5 * n * n * k))])
+    if not (n and k):
+        return
+    if (parts := _parts(0.5 * n * n * k)) == 1:
+        _solve(L, B)
+    else:
+        at_once(_solve, [(L, B[:, cut]) for cut in _cuts(k, parts)])
 
 
 def _solve(L: Array, B: Array) -> None:
