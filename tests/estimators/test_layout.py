@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from banklearn import BankClassifier, BankRegressor
+from banklearn.engines.chunked import ChunkedEngine
 from banklearn.engines.device import ArrayOps, DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import base, layout
@@ -36,6 +37,7 @@ def cores(monkeypatch):
     def there_are(count):
         for module in (layout, run):
             monkeypatch.setattr(module, "available_cores", lambda: count)
+        monkeypatch.setattr(layout, "blas_threads", lambda: 64)
 
     return there_are
 
@@ -134,6 +136,33 @@ def test_rows_in_memory(n_chains, n_rows, spread, wanted, cores):
     engine = MemoryEngine(np.zeros((n_rows, 1)), np.zeros(n_rows))
     assert laid_out(engine, n_chains, spread=spread) == wanted
     assert wanted.engine_of(engine) is engine
+
+
+@pytest.mark.parametrize(
+    ("n_chains", "n_rows", "wanted"),
+    [
+        (1, 20_000, Layout(1, False)),
+        (2, 60, Layout(2, True, team=2)),
+        (2, 20_000, Layout(2, True, team=2)),
+        (3, 60, Layout(3, True)),
+        (3, 20_000, Layout(3, False)),
+        (9, 20_000, Layout(9, True)),
+    ],
+)
+def test_chains_on_files_share_reads_and_have_the_threads_of_those_in_memory(
+    n_chains, n_rows, wanted, cores
+):
+    cores(4)
+    assert laid_out(ChunkedEngine(lambda: iter(()), n_rows, 1, False), n_chains) == wanted
+
+
+@pytest.mark.parametrize(("of_blas", "size"), [(1, 1), (4, 1), (7, 1), (8, 2), (64, 4)])
+def test_teams_are_no_larger_than_blas_would_be(of_blas, size, cores, monkeypatch):
+    """Where several processes share the cores, each is told so by what BLAS may use."""
+    cores(16)
+    monkeypatch.setattr(layout, "blas_threads", lambda: of_blas)
+    engine = MemoryEngine(np.zeros((60, 1)), np.zeros(60))
+    assert laid_out(engine, 4) == Layout(4, True, team=size)
 
 
 @pytest.mark.parametrize(

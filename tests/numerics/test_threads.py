@@ -1,6 +1,8 @@
 """Limits on threads."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -83,6 +85,36 @@ def test_an_error_in_a_task_waits_for_the_others():
     with pytest.raises(ZeroDivisionError):
         threads.at_once(task, [(True,), (False,)])
     assert ended.is_set()
+
+
+def test_blas_has_the_threads_that_it_is_given():
+    before = threads.blas_threads()
+    assert before >= 1
+    with threads.limited_to(1):
+        assert threads.blas_threads() == 1
+    assert threads.blas_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_a_forked_process_has_threads_of_its_own():
+    """Run apart: what else the tests have loaded may not like to be forked."""
+    script = """
+import os, sys
+from banklearn.numerics import threads
+with threads.limited_to(2):
+    threads.in_parts(lambda part, parts: None)
+    child = os.fork()
+    if child == 0:
+        seen = []
+        threads.in_parts(lambda part, parts: seen.append(part))
+        os._exit(len(seen))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "2"
 
 
 def test_where_processes_cannot_be_pinned_all_cores_count(monkeypatch):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from banklearn.engines.chunked import ChunkedEngine
 from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.model.features import trend_columns
-from banklearn.numerics.threads import available_cores
+from banklearn.numerics.threads import available_cores, blas_threads
 from banklearn.sampler.run import chains_at_once
 from banklearn.sampler.sweep import Model
 
@@ -39,6 +40,11 @@ class Layout:
         return seconds / -(-int(n_chains) // self.at_once)
 
 
+def team_of(at_once: int) -> int:
+    """Threads of each of so many chains; one chain alone has those of BLAS."""
+    return max(min(available_cores(), blas_threads()) // at_once, 1) if at_once > 1 else 1
+
+
 def lay_out(engine: Any, model: Model, n_chains: int, n_frequencies: int, spread: bool) -> Layout:
     """Chains of so many frequencies on an engine; `spread`: they run elsewhere."""
     cores, n_chains, M = available_cores(), int(n_chains), int(n_frequencies)
@@ -53,6 +59,10 @@ def lay_out(engine: Any, model: Model, n_chains: int, n_frequencies: int, spread
         return Layout(int(max(min(wanted, fitting), 1)), True, threads)
     if isinstance(engine, MemoryEngine) and not spread:
         at_once = chains_at_once(n_chains, engine.n_rows >= LARGE_ROWS)
-        return Layout(at_once, True, team=cores // at_once if at_once > 1 else 1)
-    # They share every read, or keep a cluster busy.
+        return Layout(at_once, True, team=team_of(at_once))
+    if isinstance(engine, ChunkedEngine):
+        # They share every read, and round as in memory.
+        at_once = chains_at_once(n_chains, engine.n_rows >= LARGE_ROWS)
+        return Layout(n_chains, at_once > 1, team=team_of(at_once))
+    # They keep a cluster busy.
     return Layout(n_chains, n_chains >= cores)

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 _limit: int | None = None
 _local = threading.local()
@@ -26,6 +26,15 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def blas_threads() -> int:
+    """Threads that BLAS has: those of the cores, unless somebody wants it to have fewer.
+
+    Processes that work side by side are told so by the variables that BLAS reads.
+    """
+    libraries = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
+    return min((int(lib["num_threads"]) for lib in libraries), default=1)
 
 
 def threads() -> int:
@@ -55,6 +64,10 @@ def team(size: int) -> Iterator[None]:
 def pool() -> ThreadPoolExecutor:
     """The threads that this library's loops share."""
     return ThreadPoolExecutor(max_workers=available_cores(), thread_name_prefix="banklearn")
+
+
+if hasattr(os, "register_at_fork"):  # a child has the pool, but none of its threads
+    os.register_at_fork(after_in_child=pool.cache_clear)
 
 
 def in_parts(loop: Callable[..., Any], *arguments: Any, side_by_side: bool = True) -> None:
