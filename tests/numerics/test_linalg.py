@@ -79,6 +79,8 @@ def test_products_in_single_precision(n):
     blas.single_square(S, A)
     close(np.tril(S), np.tril(A @ A.T), 1e-5, 1e-5)
     assert np.isnan(S[np.triu_indices(n, 1)]).all()
+    blas.single_square(S, A[:, :0])
+    assert not np.tril(S).any()
 
 
 @pytest.mark.parametrize("n", [1, 5, 64, 65, 200])
@@ -90,6 +92,10 @@ def test_solves_in_place_and_inverses(n):
     close(L[:, :n] @ space[:, :77], kept[:, :77], 1e-8, 1e-9)
     np.testing.assert_array_equal(space[:, 77:], kept[:, 77:])
     inverse = blas.inverse_from_cholesky(np.ascontiguousarray(L[:, :n]))
+    by_columns, again = np.asfortranarray(L[:, :n]), kept.copy()
+    np.testing.assert_array_equal(blas.inverse_from_cholesky(by_columns), inverse)
+    blas.solve_lower_in_place(by_columns, again[:, :77])
+    np.testing.assert_array_equal(again, space)
     np.testing.assert_array_equal(inverse, inverse.T)
     close(A @ inverse, np.eye(n), 0.0, 1e-7)
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -85,6 +86,27 @@ def test_an_error_in_a_task_waits_for_the_others():
     with pytest.raises(ZeroDivisionError):
         threads.at_once(task, [(True,), (False,)])
     assert ended.is_set()
+
+
+def test_a_pool_that_is_closed_leaves_all_work_to_the_caller(monkeypatch):
+    """As in a thread that goes on after the main one has ended."""
+    closed = ThreadPoolExecutor(1)
+    closed.shutdown()
+    monkeypatch.setattr(threads, "pool", lambda: closed)
+    seen = []
+    threads.at_once(lambda name: seen.append((name, threads.team_size())), [("a",), ("b",), ("c",)])
+    assert seen == [("a", 1), ("b", 1), ("c", 1)]
+
+
+def test_a_pool_that_fails_otherwise_says_so(monkeypatch):
+    class Full(ThreadPoolExecutor):
+        def submit(self, *arguments):
+            raise RuntimeError("can't start new thread")
+
+    with Full(1) as full:
+        monkeypatch.setattr(threads, "pool", lambda: full)
+        with pytest.raises(RuntimeError, match="start new thread"):
+            threads.at_once(print, [(), ()])
 
 
 def test_blas_has_the_threads_that_it_is_given():

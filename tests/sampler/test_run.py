@@ -282,20 +282,57 @@ def test_an_interrupt_before_all_chains_have_begun_leaves_a_draw_of_each(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("workers", "one_core_each", "limit"), [(1, True, None), (2, True, 1), (2, False, None)]
+    ("workers", "one_core_each", "limited"), [(1, True, False), (2, True, True), (2, False, False)]
 )
-def test_chains_side_by_side_have_a_core_each(workers, one_core_each, limit, monkeypatch):
-    limits = []
+def test_chains_side_by_side_have_a_core_each(workers, one_core_each, limited):
+    free, of_blas, seen = threads.threads(), threads.blas_threads(), []
 
-    def limited_to(cores):
-        limits.append(cores)
-        return threads.limited_to(cores)
+    def one(chain, stop):
+        seen.append((threads.threads(), threads.blas_threads()))
+        return Run([chain])
 
-    monkeypatch.setattr(run, "limited_to", limited_to)
-    runs, interrupted = run_chains(lambda c, stop: Run([c]), 3, workers, one_core_each)
+    runs, interrupted = run_chains(one, 3, workers, one_core_each)
     assert [r.draws for r in runs] == [[0], [1], [2]]
     assert not interrupted
-    assert limits == [limit]
+    assert set(seen) == {(1, 1) if limited else (free, of_blas)}
+    assert (threads.threads(), threads.blas_threads()) == (free, of_blas)
+
+
+def test_fits_that_overlap_keep_their_limits():
+    """The first to end lifts no limit of the other, and none is left at the end."""
+    before, begun, seen = (threads.threads(), threads.blas_threads()), threading.Barrier(2), []
+    ended = threading.Event()
+
+    def long(chain, stop):
+        if chain == 0:
+            begun.wait(60.0)
+            assert ended.wait(60.0)
+            seen.append((threads.threads(), threads.blas_threads()))
+        return Run([chain])
+
+    other = threading.Thread(target=lambda: run_chains(long, 2, 2, True))
+    other.start()
+
+    def short(chain, stop):
+        if chain == 0:
+            begun.wait(60.0)
+        return Run([chain])
+
+    run_chains(short, 2, 2, True)
+    ended.set()
+    other.join(60.0)
+    assert seen == [(1, 1)]
+    assert (threads.threads(), threads.blas_threads()) == before
+
+
+def test_no_more_chains_run_than_a_limit_has_cores(monkeypatch):
+    monkeypatch.setattr(run, "available_cores", lambda: 16)
+    for large in (False, True):
+        with threads.limited_to(2):
+            assert run.chains_at_once(4, large) == 2
+            assert run.chains_at_once(1, large) == 1
+        with threads.one_thread_each():  # another fit's chains
+            assert run.chains_at_once(4, large) == 4
 
 
 def test_a_stop_before_the_start_keeps_one_state():

@@ -155,7 +155,7 @@ def _multiply(C: Any, A: Any, B: Any, how: _How, factor: float, keep: float) -> 
 def _square(C: Any, A: Any, inner: bool, factor: float, keep: float) -> None:
     """What :func:`_syrk` does, by all threads of the team."""
     size, depth = A.shape[::-1] if inner else A.shape
-    if not (size and depth):
+    if not size:
         return
     if (parts := _parts(0.5 * size * size * depth)) == 1:
         _syrk(C, A, inner, factor, keep)
@@ -261,7 +261,7 @@ def inverse_from_cholesky(L: Array) -> Array:
     """(L L')^-1."""
     if not np.diagonal(L).all():
         raise np.linalg.LinAlgError("a Cholesky factor has a zero on its diagonal")
-    n = len(L)
+    n, L = len(L), _rows(L)
     if (parts := _parts(n**3 / 3.0)) > 1:
         return mirror(_shared_inverse(L, parts))
     out = _lower(L)
@@ -320,6 +320,7 @@ def solve_lower_in_place(L: Array, B: Array) -> None:
     n, k = B.shape
     if not (n and k):
         return
+    L = _rows(L)
     if (parts := _parts(0.5 * n * n * k)) == 1:
         _solve(L, B)
     else:

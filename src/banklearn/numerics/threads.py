@@ -28,6 +28,11 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+def within_limit(cores: int) -> int:
+    """So many cores, or those of a limit around this; what tasks side by side have is none."""
+    return cores if _limit is None or one_thread_each.busy else min(cores, _limit)
+
+
 def blas_threads() -> int:
     """Threads that BLAS has: those of the cores, unless somebody wants it to have fewer.
 
@@ -81,10 +86,18 @@ def at_once(task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> N
     if len(arguments) == 1:
         task(*arguments[0])
         return
-    jobs = [pool().submit(task, *others) for others in arguments[1:]]
+    mine, jobs = [arguments[0]], []
     try:
+        for others in arguments[1:]:
+            try:
+                jobs.append(pool().submit(task, *others))
+            except RuntimeError as error:
+                if "cannot schedule new futures" not in str(error):
+                    raise
+                mine.append(others)  # the main thread has ended, and with it the pool
         with team(1):  # the others are busy
-            task(*arguments[0])
+            for own in mine:
+                task(*own)
     finally:
         wait(jobs)  # what they write to may be work space that is used again
     for job in jobs:
@@ -96,6 +109,11 @@ class _OneEach:
 
     def __init__(self) -> None:
         self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
+
+    @property
+    def busy(self) -> bool:
+        """Whether there are such tasks."""
+        return self._inside > 0
 
     @contextmanager
     def __call__(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.numerics.threads import pool, threads
+from banklearn.numerics.threads import at_once, threads
 
 # Below this many phases a second thread costs more than it saves.
 _PARALLEL_FROM = 200_000
@@ -33,13 +33,8 @@ def cos_sin_rows(
         _compiled.cos_sin_rows(U, out, scale)
         return out
     cuts = np.linspace(0, U.shape[0], workers + 1).astype(int)
-    jobs = [
-        pool().submit(_compiled.cos_sin_rows, U[a:b], out[2 * a : 2 * b], scale)
-        for a, b in pairwise(cuts)
-        if b > a
-    ]
-    for job in jobs:
-        job.result()
+    parts = [(U[a:b], out[2 * a : 2 * b], scale) for a, b in pairwise(cuts) if b > a]
+    at_once(_compiled.cos_sin_rows, parts)
     return out
 
 

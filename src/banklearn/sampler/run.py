@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -16,7 +17,7 @@ from banklearn.model.joint import State
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.scratch import release
 from banklearn.numerics.streams import Purpose, Streams
-from banklearn.numerics.threads import available_cores, limited_to
+from banklearn.numerics.threads import available_cores, one_thread_each, within_limit
 from banklearn.sampler import gradient
 from banklearn.sampler.footing import Footing, Kernel
 from banklearn.sampler.rounding import arithmetic_of
@@ -257,7 +258,7 @@ def chains_at_once(n_chains: int, large: bool) -> int:
     As many as there are, each with its share of the cores; one after another on all cores where
     that would leave some of these idle and the data is large enough to keep them busy.
     """
-    cores = available_cores()
+    cores = within_limit(available_cores())
     idle = n_chains < cores < 2 * n_chains
     return 1 if idle and large else min(n_chains, cores)
 
@@ -272,7 +273,8 @@ def run_chains(
     stop = threading.Event()
     interrupted = False
     one_core_each = one_core_each and workers > 1
-    with limited_to(1 if one_core_each else None), ThreadPoolExecutor(workers) as pool:
+    limit = one_thread_each() if one_core_each else nullcontext()  # fits may overlap
+    with limit, ThreadPoolExecutor(workers) as pool:
         jobs: list[Future[Run[D]]] = []
 
         def begin() -> None:
