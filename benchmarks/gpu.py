@@ -25,13 +25,14 @@ from typing import Any
 import numpy as np
 import torch
 from array_api_compat import torch as xp
+from measure import seconds_of_chains
 
 from banklearn import BankClassifier, BankRegressor
 from banklearn.engines import torch_ops
 from banklearn.engines.device import DEVICE_ROWS, DeviceEngine
 from banklearn.engines.fused import _dsyrk, cos_sin_kernel
 from banklearn.engines.memory import MemoryEngine
-from banklearn.estimators import base, layout
+from banklearn.estimators import layout
 from banklearn.gram import Gram, GramSum, ProposalSum
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
@@ -332,28 +333,19 @@ def chains_at(task: str, N: int, d: int, M: int, sweeps: int, repeats: int) -> d
         device=str(DEVICE) if DEVICE.type == "cuda" else "cpu:0",
     )  # fmt: skip
     rates: dict[str, list[float]] = {"side by side": [], "one after another": []}
-    real, seconds = base.run_chains, []
-
-    def timed(*arguments: Any) -> Any:
-        begin = time.perf_counter()
-        runs = real(*arguments)
-        seconds.append(time.perf_counter() - begin)
-        return runs
-
     phases, draws = layout.DEVICE_PHASES, {}
-    base.run_chains = timed  # what a fit does before and after is not counted
     try:
         for turn in range(1 + repeats):
             for name, most in (("side by side", phases), ("one after another", 0)):
                 layout.DEVICE_PHASES = most
-                with warnings.catch_warnings():
+                with seconds_of_chains() as seconds, warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     model.fit(X, y)
                 draws[name] = [draw.W for draw in model.draws_]
                 if turn:
                     rates[name].append(4 * sweeps / seconds[-1])
     finally:
-        layout.DEVICE_PHASES, base.run_chains = phases, real
+        layout.DEVICE_PHASES = phases
     medians = {name: float(np.median(values)) for name, values in rates.items()}
     return {
         "task": task, "N": N, "d": d, "M": M, "cores": available_cores(),

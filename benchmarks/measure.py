@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,26 @@ def alternate(
             if turn >= warmup:
                 seconds[name].append(taken)
     return seconds
+
+
+@contextmanager
+def seconds_of_chains() -> Iterator[list[float]]:
+    """How long the chains of every fit inside took, without what comes before and after them."""
+    from banklearn.estimators import base
+
+    run_chains, seconds = base.run_chains, []
+
+    def timed(*arguments: Any) -> Any:
+        begin = time.perf_counter()
+        found = run_chains(*arguments)
+        seconds.append(time.perf_counter() - begin)
+        return found
+
+    base.run_chains = timed
+    try:
+        yield seconds
+    finally:
+        base.run_chains = run_chains
 
 
 def medians(seconds: dict[str, list[float]]) -> dict[str, float]:

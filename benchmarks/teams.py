@@ -11,15 +11,13 @@ where there are at least two cores for a chain.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from measure import HERE, TREND, machine, make_data
+from measure import HERE, TREND, machine, make_data, seconds_of_chains
 
 from banklearn import BankRegressor
 from banklearn.estimators import base
@@ -43,21 +41,14 @@ def layouts(chains: int) -> dict[str, Layout]:
 
 
 @contextmanager
-def laid_out(layout: Layout, seconds: list[float]) -> Iterator[None]:
-    """Fits have this layout, and say how long their chains took."""
-    lay_out, run_chains = base.lay_out, base.run_chains
-
-    def timed(*arguments: Any) -> Any:
-        begin = time.perf_counter()
-        found = run_chains(*arguments)
-        seconds.append(time.perf_counter() - begin)
-        return found
-
-    base.lay_out, base.run_chains = (lambda *_: layout), timed
+def laid_out(layout: Layout) -> Iterator[None]:
+    """Fits have this layout."""
+    lay_out = base.lay_out
+    base.lay_out = lambda *_: layout
     try:
         yield
     finally:
-        base.lay_out, base.run_chains = lay_out, run_chains
+        base.lay_out = lay_out
 
 
 def sweeps_a_second(options: argparse.Namespace, N: int) -> dict[str, float]:
@@ -75,8 +66,11 @@ def sweeps_a_second(options: argparse.Namespace, N: int) -> dict[str, float]:
     rates: dict[str, list[float]] = {name: [] for name in layouts(options.chains)}
     for turn in range(1 + options.repeats):
         for name, layout in layouts(options.chains).items():
-            seconds: list[float] = []
-            with laid_out(layout, seconds), warnings.catch_warnings():
+            with (
+                laid_out(layout),
+                seconds_of_chains() as seconds,
+                warnings.catch_warnings(),
+            ):
                 warnings.simplefilter("ignore")  # so few sweeps settle nothing
                 model.fit(X, y)
             if turn:

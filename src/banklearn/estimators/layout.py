@@ -57,12 +57,12 @@ def lay_out(engine: Any, model: Model, n_chains: int, n_frequencies: int, spread
         # there are must not depend on the memory that happens to be free: they decide on rounding.
         threads = min(4, cores) if wanted == 1 else 1
         return Layout(int(max(min(wanted, fitting), 1)), True, threads)
-    if isinstance(engine, MemoryEngine) and not spread:
+    if isinstance(engine, MemoryEngine | ChunkedEngine) and not spread:
         at_once = chains_at_once(n_chains, engine.n_rows >= LARGE_ROWS)
-        return Layout(at_once, True, team=team_of(at_once))
-    if isinstance(engine, ChunkedEngine):
-        # They share every read, and round as in memory.
-        at_once = chains_at_once(n_chains, engine.n_rows >= LARGE_ROWS)
-        return Layout(n_chains, at_once > 1, team=team_of(at_once))
+        team = team_of(at_once)
+        if isinstance(engine, MemoryEngine):
+            return Layout(at_once, True, team=team)
+        # Those on files share every read, and round as in memory.
+        return Layout(n_chains, at_once > 1, team=team)
     # They keep a cluster busy.
     return Layout(n_chains, n_chains >= cores)
