@@ -286,9 +286,23 @@ MUTANTS = (
     Mutant(
         "places that are mixed up after an exchange",
         "sampler/exchange.py",
-        "holds[order] = ",
-        "holds[:] = ",
+        "np.stack([order, M + np.arange(M)], axis=1)",
+        "np.stack([np.arange(M), M + np.arange(M)], axis=1)",
         EXCHANGE,
+    ),
+    Mutant(
+        "a row of the factor that is combined from three rows above of four",
+        "numerics/_exchange.py",
+        "(z * r[j] + w * s[j])",
+        "z * r[j]",
+        EXCHANGE,
+    ),
+    Mutant(
+        "products of proposals mirrored from the triangle that has none",
+        "numerics/_compiled.py",
+        "row[P + i] = square[i, j]",
+        "row[P + i] = square[j, i]",
+        ("tests/gram/test_gram.py",),
     ),
     Mutant(
         "rounding that chains look for at their start alone",

@@ -147,10 +147,10 @@ def valued(a_n, spoil=False):
     L = np.linalg.cholesky(S[0][np.ix_(columns, columns)])
     R = np.linalg.inv(L)
     whole, v = R.T @ R, R @ S[0, 12, columns]
-    K = np.array([[whole[i, i - i % 2], whole[i, i] if i % 2 else 0.0] for i in range(6)])
+    K = np.array([np.diag(whole), [0.0, *np.diag(whole, -1)]])
     if spoil:
         S[0, 6, 6] = 0.0
-    factors = (A[None] for A in (L, R, K, v, R.T @ v))
+    factors = (A[None] for A in (np.column_stack([L.T, v, R]), K, R.T @ v))
     return S, 0, 500.0, a_n, chosen, 1, *factors, np.array([v @ v]), np.zeros(4)
 
 
@@ -158,8 +158,7 @@ def factored(broken=False):
     S = spd(13, 1)[0]
     if broken:
         S[4, 4] = -1.0
-    L, R, K = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 2))
-    return S, 0, np.array([1, 2, 0]), L, R, K, np.zeros(6), np.zeros(6)
+    return S, 0, np.array([1, 2, 0]), np.zeros((6, 13)), np.zeros((2, 6)), np.zeros(6)
 
 
 # After the others, which have their random numbers by their place.
@@ -198,6 +197,10 @@ CASES["exchange_small"] = [
     exchanging(6, 5.0),
     exchanging(4, 5.0, broken=4),
     exchanging(4, 5.0, broken=6),
+]
+CASES["extend"] = [
+    (*(RNG.standard_normal(shape) for shape in ((3, 3), (n, 3), (n, n))), np.ones((3 + n,) * 2), *p)
+    for n, *p in ((4, 0, 1), (70, 1, 2))
 ]
 CASES["crp_walk"] += [(0, np.ones(8), *crp(-50.0)[2:])]
 CASES["laplace_pair"] += [far_off()]

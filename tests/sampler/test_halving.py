@@ -11,7 +11,7 @@ from banklearn.model.evidence import ridge
 from banklearn.model.features import trend_columns
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import accept, halving
-from banklearn.sampler.accept import accept_in_turn, extended_columns
+from banklearn.sampler.accept import accept_in_turn, columns_of, extended_columns
 from banklearn.sampler.halving import decide
 from far import Eliminate, Far
 from helpers import close, make_problem, problem_log_evidence
@@ -183,12 +183,16 @@ def test_a_trend_that_cannot_be_factored_rejects_everything(monkeypatch):
 
 
 @pytest.mark.parametrize("M", [5, 30])
-def test_no_factor_is_made_where_none_is_wanted(M):
-    case, order = Case(M), np.arange(M)
+def test_the_factor_is_that_of_places_in_their_order(M):
+    case, order = Case(M), np.random.default_rng(M).permutation(M)
     form = (case.h, LAM, case.rest, case.a_n, case.log_u)
     walk = decide(case.gram.G, case.gram.r, *form, None, order)
-    assert (walk.factored, walk.L.size) == (False, 0)
-    np.testing.assert_array_equal(walk.accepted, case.expected()[0])
+    held = np.where(walk.accepted, M + np.arange(M), order)
+    used = case.gram.select(columns_of(case.h, held))
+    plain = ridge(used.G[0], used.r[0], LAM)
+    close(walk.L[0], plain.L, 1e-9, 1e-10)
+    close(walk.v[0], plain.v, 1e-9, 1e-9)
+    assert 0 < walk.accepted.sum() < M
 
 
 def test_where_no_factor_fails_nothing_is_reported():

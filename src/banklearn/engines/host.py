@@ -12,9 +12,14 @@ from banklearn.model.features import Trend, feature_rows, trend_columns
 from banklearn.numerics import blas
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.scratch import scratch
-from banklearn.numerics.threads import in_parts
+from banklearn.numerics.threads import in_parts, team_size
 
 Array = NDArray[np.float64]
+
+
+def _spare(columns: int) -> bool:
+    """Whether threads may share a copy: those of BLAS wait on their cores for its next product."""
+    return columns > 300 and team_size() > 1
 
 
 class HostOps:
@@ -98,7 +103,7 @@ class HostOps:
             )
         out = np.empty((len(C), len(columns), len(columns)))
         for C_t, out_t in zip(C, out, strict=True):
-            in_parts(_compiled.select, C_t, columns, out_t, side_by_side=len(columns) > 300)
+            in_parts(_compiled.select, C_t, columns, out_t, side_by_side=_spare(len(columns)))
         return out
 
     def ridge(self, G: Array, r: Array, lam: float, count: JitterCount) -> Ridge:
@@ -106,13 +111,13 @@ class HostOps:
         return ridge(G, r, lam, count)
 
     def extend(self, known: Array, cross: Array, square: Array) -> Array:
-        """One matrix from its parts."""
-        S, P = cross.shape
-        G = np.empty((P + S, P + S))
-        G[:P, :P] = known
-        G[P:, :P] = cross
-        G[P:, P:] = square
-        return blas.mirror(G)
+        """One matrix from its parts, in work space: the next call overwrites it."""
+        from banklearn.numerics import _compiled
+
+        Q = sum(cross.shape)
+        G = scratch("extended", (Q, Q))
+        in_parts(_compiled.extend, known, cross, square, G, side_by_side=_spare(Q))
+        return G
 
     def symmetric(self, C: Array) -> Array:
         """Mirror each matrix in place."""

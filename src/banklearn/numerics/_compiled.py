@@ -99,6 +99,31 @@ def crp_walk(start, order_u, Z, counts, log_density, log_new, log_alpha):  # typ
 
 
 @njit(cache=True, nogil=True)
+def extend(known, cross, square, G, part, parts):  # type: ignore[no-untyped-def]
+    """G = [[known, cross'], [cross, square]]; one part of several, for as many threads.
+
+    Of the square the lower triangle is read.
+    """
+    S, P = cross.shape
+    tile = 32
+    for i in range(part, P, parts):
+        G[i, :P] = known[i]
+    for first in range(part * tile, S, parts * tile):
+        stop = min(first + tile, S)
+        for i in range(first, stop):
+            G[P + i, :P] = cross[i]
+            G[P + i, P : P + i + 1] = square[i, : i + 1]
+        for j in range(P):
+            across = G[j, P + first : P + stop]
+            for i in range(stop - first):
+                across[i] = cross[first + i, j]
+        for j in range(stop):
+            row = G[P + j]
+            for i in range(max(first, j + 1), stop):
+                row[P + i] = square[i, j]
+
+
+@njit(cache=True, nogil=True)
 def mirror_lower(C):  # type: ignore[no-untyped-def]
     """Copy the lower triangle onto the upper one, tile by tile."""
     n = C.shape[0]

@@ -4,7 +4,8 @@ The layout is that of :mod:`._accept`; here the proposed pair of a place is a ca
 place. With candidate c added to the m pairs in use, the inverse K of the m + 1 pairs gives the
 evidence without any one of them: dropping pair i adds log|K_ii| to the log determinant and takes
 b_i' K_ii^-1 b_i from the quadratic form, b = K r. Of K only the blocks K_ii are formed. What a
-candidate adds comes from L^-1, not from K: cancellation would cost the square of the condition.
+candidate adds comes from the factor, not from K: cancellation would cost the square of the
+condition.
 """
 
 from __future__ import annotations
@@ -16,47 +17,52 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _factor(S, o, chosen, L, R, K, v, b):  # type: ignore[no-untyped-def]
-    """L L' = columns in use of one task; R = L^-1, v = R r, b = R'v; r'(L L')^-1 r, or NaN.
+def _factor(S, o, chosen, F, K, b):  # type: ignore[no-untyped-def]
+    """F = [U | v | R] of the columns in use of one task, b = R'v; v'v, or NaN where a pivot fails.
 
-    K (n, 2) are the diagonal blocks of (L L')^-1, lower triangles. NaN where a pivot fails.
+    U'U are the columns in use, R = U'^-1 and v = R r. K (2, n) are the diagonal blocks of R'R: the
+    diagonal, and in odd places what is beside it. The same combinations of rows above make a row
+    of all three; row i is zero before column i of U and after column i of R.
     """
     n, last = 2 * chosen.shape[0], o + 4 * chosen.shape[0]
+    F[:] = 0.0
     for i in range(n):
         row = o + 2 * chosen[i // 2] + i % 2
-        v[i] = S[last, row]
+        F[i, n] = S[last, row]
+        F[i, n + 1 + i] = 1.0
         for j in range(i + 1):
             column = o + 2 * chosen[j // 2] + j % 2
-            x = S[row, column] if column <= row else S[column, row]
-            for k in range(j):
-                x -= L[i, k] * L[j, k]
-            if j < i:
-                L[i, j] = x / L[j, j]
-                v[i] -= L[i, j] * v[j]
-            elif x > 0.0:
-                L[i, i] = math.sqrt(x)
-                v[i] /= L[i, i]
-            else:
-                return np.nan
-    R[:] = 0.0  # row by row: rows below are combinations of rows above
-    for i in range(n):
-        for k in range(i):
-            x = L[i, k]
-            for j in range(k + 1):
-                R[i, j] -= x * R[k, j]
-        R[i, i] = 1.0
-        for j in range(i + 1):
-            R[i, j] /= L[i, i]
+            F[j, i] = S[row, column] if column <= row else S[column, row]
     K[:] = 0.0
     b[:] = 0.0
     quad = 0.0
-    for k in range(n):
-        quad += v[k] * v[k]
-        for i in range(k + 1):
-            b[i] += R[k, i] * v[k]
-            K[i, i % 2] += R[k, i] * R[k, i]
-            if i % 2:
-                K[i, 0] += R[k, i] * R[k, i - 1]
+    for i in range(n):
+        row = F[i, i : n + 2 + i]
+        k = 0
+        while k + 4 <= i:  # four rows at once: the processor waits for memory less
+            p, q, r, s = F[k, i:], F[k + 1, i:], F[k + 2, i:], F[k + 3, i:]
+            x, y, z, w = p[0], q[0], r[0], s[0]
+            for j in range(n + 5 + k - i):
+                row[j] -= (x * p[j] + y * q[j]) + (z * r[j] + w * s[j])
+            k += 4
+        while k < i:
+            p = F[k, i:]
+            x = p[0]
+            for j in range(n + 2 + k - i):
+                row[j] -= x * p[j]
+            k += 1
+        if not (row[0] > 0.0):
+            return np.nan
+        inverse = 1.0 / math.sqrt(row[0])
+        for j in range(row.shape[0]):
+            row[j] *= inverse
+        v, R = F[i, n], F[i, n + 1 :]
+        quad += v * v
+        for j in range(i + 1):
+            b[j] += R[j] * v
+            K[0, j] += R[j] * R[j]
+        for j in range(1, i + 1):
+            K[1, j] += R[j] * R[j - 1]
     return quad
 
 
@@ -73,7 +79,7 @@ def _pair(a, b, c, x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _values(S, o, rest, a_n, chosen, c, L, R, K, v, beta, quad, values):  # type: ignore[no-untyped-def]
+def _values(S, o, rest, a_n, chosen, c, F, K, beta, quad, values):  # type: ignore[no-untyped-def]
     """Log evidence without the pair in each place, candidate c in use; last without c.
 
     Up to one constant; NaN where rounding leaves nothing to judge by.
@@ -86,19 +92,22 @@ def _values(S, o, rest, a_n, chosen, c, L, R, K, v, beta, quad, values):  # type
     for t in range(S.shape[0]):
         a, b, d = S[t, p, p], S[t, p + 1, p], S[t, p + 1, p + 1]
         x, y = S[t, last, p], S[t, last, p + 1]
-        for i in range(n):  # (g, h) = L^-1 of the candidate's columns
+        for i in range(n):
             k = o + 2 * chosen[i // 2] + i % 2
-            gi = S[t, p, k] if k < p else S[t, k, p]
-            hi = S[t, p + 1, k] if k < p else S[t, k, p + 1]
-            for j in range(i):
-                gi -= L[t, i, j] * g[j]
-                hi -= L[t, i, j] * h[j]
-            g[i], h[i] = gi / L[t, i, i], hi / L[t, i, i]
-            a -= g[i] * g[i]
-            b -= h[i] * g[i]
-            d -= h[i] * h[i]
-            x -= g[i] * v[t, i]
-            y -= h[i] * v[t, i]
+            g[i] = S[t, p, k] if k < p else S[t, k, p]
+            h[i] = S[t, p + 1, k] if k < p else S[t, k, p + 1]
+        for j in range(n):  # (g, h) = U'^-1 of the candidate's columns
+            g[j] /= F[t, j, j]
+            h[j] /= F[t, j, j]
+            gj, hj, v = g[j], h[j], F[t, j, n]
+            for i in range(j + 1, n):
+                g[i] -= F[t, j, i] * gj
+                h[i] -= F[t, j, i] * hj
+            a -= gj * gj
+            b -= hj * gj
+            d -= hj * hj
+            x -= gj * v
+            y -= hj * v
         log_s, gained = _pair(a, b, d, x, y)
         if np.isnan(log_s):
             values[:] = np.nan
@@ -114,14 +123,14 @@ def _values(S, o, rest, a_n, chosen, c, L, R, K, v, beta, quad, values):  # type
             gk = g[k] / root
             hk = (h[k] - below * gk) / second
             for i in range(k + 1):
-                s[i] += R[t, k, i] * gk
-                w[i] += R[t, k, i] * hk
+                s[i] += F[t, k, n + 1 + i] * gk
+                w[i] += F[t, k, n + 1 + i] * hk
         for j in range(m):
             i = 2 * j
             log_d, lost = _pair(
-                K[t, i, 0] + s[i] * s[i] + w[i] * w[i],
-                K[t, i + 1, 0] + s[i + 1] * s[i] + w[i + 1] * w[i],
-                K[t, i + 1, 1] + s[i + 1] * s[i + 1] + w[i + 1] * w[i + 1],
+                K[t, 0, i] + s[i] * s[i] + w[i] * w[i],
+                K[t, 1, i + 1] + s[i + 1] * s[i] + w[i + 1] * w[i],
+                K[t, 0, i + 1] + s[i + 1] * s[i + 1] + w[i + 1] * w[i + 1],
                 beta[t, i] - s[i] * x - w[i] * y,
                 beta[t, i + 1] - s[i + 1] * x - w[i + 1] * y,
             )
@@ -185,16 +194,16 @@ def exchange_small(S, o, rest, a_n, log_u, u, chosen, gain):  # type: ignore[no-
     for j in range(m):
         chosen[j] = 2 * j
     n = 2 * m
-    L, R, K = np.empty((tasks, n, n)), np.empty((tasks, n, n)), np.empty((tasks, n, 2))
-    v, beta, quad = np.empty((tasks, n)), np.empty((tasks, n)), np.empty(tasks)
+    F, K = np.empty((tasks, n, 2 * n + 1)), np.empty((tasks, 2, n))
+    beta, quad = np.empty((tasks, n)), np.empty(tasks)
     for t in range(tasks):
-        quad[t] = _factor(S[t], o, chosen, L[t], R[t], K[t], v[t], beta[t])
+        quad[t] = _factor(S[t], o, chosen, F[t], K[t], beta[t])
         if np.isnan(quad[t]):
             gain[1] = 1.0
             return
     values = np.empty(m + 1)
     for c in range(m):
-        _values(S, o, rest, a_n, chosen, c, L, R, K, v, beta, quad, values)
+        _values(S, o, rest, a_n, chosen, c, F, K, beta, quad, values)
         j = _other(values, u[c], log_u[c])
         for i in range(m + 1):
             if np.isnan(values[i]):
@@ -204,7 +213,7 @@ def exchange_small(S, o, rest, a_n, log_u, u, chosen, gain):  # type: ignore[no-
         before, chosen[j] = chosen[j], 2 * c + 1
         failed = False
         for t in range(tasks):
-            quad[t] = _factor(S[t], o, chosen, L[t], R[t], K[t], v[t], beta[t])
+            quad[t] = _factor(S[t], o, chosen, F[t], K[t], beta[t])
             failed = failed or np.isnan(quad[t])
         if not failed:
             gain[0] += values[j] - values[m]
@@ -212,4 +221,4 @@ def exchange_small(S, o, rest, a_n, log_u, u, chosen, gain):  # type: ignore[no-
         gain[1] = 1.0
         chosen[j] = before
         for t in range(tasks):
-            quad[t] = _factor(S[t], o, chosen, L[t], R[t], K[t], v[t], beta[t])
+            quad[t] = _factor(S[t], o, chosen, F[t], K[t], beta[t])

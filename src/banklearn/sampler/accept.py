@@ -87,7 +87,7 @@ def decide_places(
     if eliminate is None or (u is not None and M <= SMALL):
         walk = decide(gram.in_memory(), gram.r, h, lam, rest, a_n, log_u, u, order)
         solutions = None
-        if walk.factored and not walk.gain[1]:
+        if not walk.gain[1]:
             solutions = tuple(Ridge(L, v, lam) for L, v in zip(walk.L, walk.v, strict=True))
         return Decisions(walk.chosen, float(walk.gain[0]), bool(walk.gain[1]), solutions)
     if order is not None:

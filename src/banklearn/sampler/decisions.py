@@ -64,7 +64,7 @@ def decide(
     if how == "exchange":
         done = exchange(ext, state.lam, h, *likelihood.accept_form(ext), rng)
         shares, gram = Shares(exchanges=mean_of(done.entered)), ext.select(done.columns(h))
-        return Decided(done.taken(state, offered), gram, shares, done.trouble)
+        return Decided(done.taken(state, offered), gram, shares, done.trouble, done.solutions)
     log_u, trouble, solutions = np.log(rng.random(state.M)), False, None
     if how == "in-turn":
         turns = accept_in_turn(ext, state.lam, h, log_u, *likelihood.accept_form(ext))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.gram import Gram
+from banklearn.model.evidence import Ridge
 from banklearn.model.joint import State
 from banklearn.sampler.accept import columns_of, decide_places
 from banklearn.sampler.frequencies import Moves
@@ -28,11 +29,15 @@ CANDIDATES = Moves(jump=1.0, switch=1.0)
 
 @dataclass(frozen=True)
 class Exchanged:
-    """What each of M places holds now: frequency j of those before, or M + c for candidate c."""
+    """What each of M places holds now: frequency j of those before, or M + c for candidate c.
+
+    solutions are the factored equations of what they hold, where they came out of the work.
+    """
 
     holds: Places
     gain: float
     trouble: bool
+    solutions: tuple[Ridge, ...] | None = None
 
     @property
     def entered(self) -> NDArray[np.bool_]:
@@ -55,12 +60,12 @@ def exchange(
 ) -> Exchanged:
     """Offer the proposed frequencies of [h trend | 2M current | 2M proposed] columns to groups.
 
-    See ``Likelihood.accept_form`` for a_n and rest. A frequency that stays keeps its place, and a
-    candidate takes the place of the one it replaces.
+    See ``Likelihood.accept_form`` for a_n and rest. Places are those of the order in which groups
+    are made: a frequency has another one afterwards, and the factor that comes out of the work is
+    that of the new state.
     """
     M = (gram.r.shape[1] - h) // 4
     order, u, log_u = rng.permutation(M), rng.random(M), np.log(rng.random(M))
     decisions = decide_places(gram, lam, h, a_n, rest, log_u, u, order)
-    holds = np.empty(M, np.int64)
-    holds[order] = np.stack([order, M + np.arange(M)], axis=1).ravel()[decisions.chosen]
-    return Exchanged(holds, decisions.gain, decisions.trouble)
+    holds = np.stack([order, M + np.arange(M)], axis=1).ravel()[decisions.chosen]
+    return Exchanged(holds, decisions.gain, decisions.trouble, decisions.solutions)

@@ -52,14 +52,13 @@ class Walk:
 
     chosen says which pair of columns each place holds (:mod:`banklearn.numerics._accept`). gain is
     (log evidence gained, 1 if a pivot failed); L (T, P, P) and v = L^-1 r (T, P) belong to the
-    columns in use after the decisions and are right where `factored` and where no pivot failed.
+    columns in use after the decisions, place by place, and are right where no pivot failed.
     """
 
     chosen: Pairs
     gain: Array
     L: Array
     v: Array
-    factored: bool
 
     @property
     def accepted(self) -> Bools:
@@ -162,28 +161,25 @@ def decide(
     """Decisions on G + lam I, symmetric (T, Q, Q) over [h trend | current | proposed].
 
     With u a proposal is offered to all places that are decided together, without to its own.
-    With an order current frequency order[j] is in place j, and no factor comes out.
+    With an order current frequency order[j] is in place j.
     """
     M, tasks, P = len(log_u), len(G), h + 2 * len(log_u)
-    factored = order is None
-    L, v = np.empty((tasks, P, P) if factored else 0), np.empty((tasks, P))
-    walk = Walk(2 * np.arange(M), np.zeros(2), L, v, factored)
+    walk = Walk(2 * np.arange(M), np.zeros(2), np.empty((tasks, P, P)), np.empty((tasks, P)))
     rule = Rule(rest, a_n, log_u, u)
     now = h + 2 * (np.arange(M) if order is None else order)
     new = P + 2 * np.arange(M)
     whole = Whole(G, r, lam, h, np.stack([now, now + 1, new, new + 1], axis=1))
     everything = slice(0, M)
     if M > SMALL and h < M:
-        _halve(whole, rule, walk, everything, factored)
+        _halve(whole, rule, walk, everything, True)
         return walk
     try:
         part, Ds, Bs = whole.without_trend()
     except np.linalg.LinAlgError:
         walk.gain[1] = 1.0
         return walk
-    _halve(part, rule, walk, everything, factored)
-    if factored:
-        _fill(Ds, Bs, walk, everything)
+    _halve(part, rule, walk, everything, True)
+    _fill(Ds, Bs, walk, everything)
     return walk
 
 
