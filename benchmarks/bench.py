@@ -53,6 +53,7 @@ from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.threads import available_cores, limited_to
 from banklearn.sampler import gradient
 from banklearn.sampler.accept import accept_in_turn
+from banklearn.sampler.exchange import exchange
 from banklearn.sampler.sweep import update_mixture
 
 
@@ -158,6 +159,7 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
         "mixed": mixed,
         "features": features,
         "accept": lambda: accept_in_turn(ext, lam, h, log_u, *form),
+        "accept exchanging": lambda: exchange(ext, lam, h, *form, np.random.default_rng(0)),
         **products.ways(),
     }
     all_seconds = alternate(tasks, sizes.repeats)
@@ -179,6 +181,8 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
          "at most 0.25" if regression else ""],
         ["accept step", duration(seconds["accept"]), f"{seconds['accept'] / base:.3f}",
          "at most 20 ms" if regression else ""],
+        ["accept step that exchanges", duration(seconds["accept exchanging"]),
+         f"{seconds['accept exchanging'] / base:.3f}", ""],
         ["all else (difference)", duration(other) if other > 0 else "-", f"{other / base:.3f}", ""],
     ]  # fmt: skip
     low, high = np.quantile(rounds, [0.25, 0.75])
@@ -196,6 +200,7 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
         "mixed_ratio": seconds["mixed"] / base,
         "features": seconds["features"] / base,
         "accept_seconds": seconds["accept"],
+        "accept_exchanging_seconds": seconds["accept exchanging"],
         "products": way,
         "gflops": products.flops / base / 1e9,
     }

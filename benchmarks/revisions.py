@@ -1,9 +1,12 @@
 """The sweep of this source tree and that of another revision, timed in turn.
 
     python benchmarks/revisions.py [REVISION] [--rows 1500] [--inputs 16] [--frequencies 384]
+        [--exchange]
 
-REVISION is the first one that has a sweep unless given. Each runs in a process of its own that
-waits between its rounds. The benchmark scripts are those of this tree on both sides.
+REVISION is the first one that has a sweep unless given; with --exchange sweeps exchange
+frequencies. With OPENBLAS_NUM_THREADS=1 they run as those of chains side by side do. Each runs in
+a process of its own that waits between its rounds. The benchmark scripts are those of this tree on
+both sides.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +29,9 @@ import banklearn
 class Worker:
     """A process that keeps a chain of one source tree and sweeps when asked."""
 
-    def __init__(self, source: Path, N: int, d: int, M: int, sweeps: int) -> None:
-        sizes = json.dumps([N, d, M, sweeps])
-        command = [sys.executable, str(HERE / "revisions.py"), "--worker", sizes]
+    def __init__(self, source: Path, *problem: int) -> None:
+        given = json.dumps(problem)
+        command = [sys.executable, str(HERE / "revisions.py"), "--worker", given]
         self.process = subprocess.Popen(
             command,
             env=environment(source),
@@ -60,9 +64,10 @@ class Worker:
 
 
 def in_turn(
-    revision: str, N: int, d: int, M: int, sweeps: int, rounds: int
+    revision: str, N: int, d: int, M: int, sweeps: int, rounds: int, exchange: bool = False
 ) -> dict[str, list[float]]:
     """Seconds per sweep, "now" and "before" (the other revision), one entry per round."""
+    sizes = (N, d, M, sweeps, exchange)
     root = HERE.parent
     git = ["git", "-C", str(root), "worktree"]
     with tempfile.TemporaryDirectory() as folder:
@@ -70,8 +75,8 @@ def in_turn(
         subprocess.run([*git, "add", "--quiet", "--detach", str(tree), revision], check=True)
         workers: dict[str, Worker] = {}
         try:
-            workers["now"] = Worker(root / "src", N, d, M, sweeps)
-            workers["before"] = Worker(tree / "src", N, d, M, sweeps)
+            workers["now"] = Worker(root / "src", *sizes)
+            workers["before"] = Worker(tree / "src", *sizes)
             found: dict[str, list[float]] = {name: [] for name in workers}
             for turn in range(1 + rounds):
                 for name, worker in workers.items():
@@ -85,10 +90,13 @@ def in_turn(
     return found
 
 
-def work(N: int, d: int, M: int, sweeps: int) -> None:
+def work(N: int, d: int, M: int, sweeps: int, exchange: bool) -> None:
     """The other end of :class:`Worker`: a line in, the seconds per sweep out."""
     print(Path(banklearn.__file__).resolve(), flush=True)
     problem = make_problem(*make_data(N, d), M, settle=5)
+    if exchange:
+        moves = replace(problem.tuning.moves, exchange=1.0)
+        problem.tuning = replace(problem.tuning, moves=moves)
     for _ in sys.stdin:
         begin = time.perf_counter()
         for _ in range(sweeps):
@@ -113,10 +121,11 @@ def main() -> None:
     parser.add_argument("--frequencies", type=int, default=384)
     parser.add_argument("--sweeps", type=int, default=5, help="sweeps in a round")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--exchange", action="store_true", help="sweeps that exchange")
     given = parser.parse_args()
     revision = given.revision or first_revision()
     sizes = (given.rows, given.inputs, given.frequencies, given.sweeps)
-    found = in_turn(revision, *sizes, rounds=given.rounds)
+    found = in_turn(revision, *sizes, rounds=given.rounds, exchange=given.exchange)
     seconds = {name: float(np.median(values)) for name, values in found.items()}
     rounds = np.array(found["before"]) / np.array(found["now"])
     print(
