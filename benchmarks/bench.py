@@ -21,7 +21,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from measure import (
     alternate,
     child,
     duration,
+    exchanging,
     extended_gram,
     machine,
     make_data,
@@ -141,9 +142,9 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
             out = proposed.ravel()[: len(proposed) * n].reshape(-1, n)
             feature_rows(part, W_star, "none", out, scale)
 
-    def exchanging() -> None:
+    def exchanges() -> None:
         own = problem.tuning
-        problem.tuning = replace(own, moves=replace(own.moves, exchange=1.0))
+        problem.tuning = exchanging(own)
         problem.step()
         problem.tuning = own
 
@@ -155,7 +156,7 @@ def against_products(problem: Problem, products: Products, sizes: Sizes, title: 
 
     tasks: dict[str, Callable[[], object]] = {
         "sweep": problem.step,
-        "exchanging": exchanging,
+        "exchanging": exchanges,
         "mixed": mixed,
         "features": features,
         "accept": lambda: accept_in_turn(ext, lam, h, log_u, *form),

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +181,11 @@ def make_problem(
     for _ in range(settle):
         problem.step()
     return problem
+
+
+def exchanging(tuning: Tuning) -> Tuning:
+    """The tuning with which every sweep exchanges frequencies."""
+    return replace(tuning, moves=replace(tuning.moves, exchange=1.0))
 
 
 def extended_gram(X: np.ndarray, y: np.ndarray, W: np.ndarray, W_star: np.ndarray) -> Gram:

@@ -17,11 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from measure import HERE, environment, make_data, make_problem
+from measure import HERE, environment, exchanging, make_data, make_problem
 
 import banklearn
 
@@ -95,8 +94,7 @@ def work(N: int, d: int, M: int, sweeps: int, exchange: bool) -> None:
     print(Path(banklearn.__file__).resolve(), flush=True)
     problem = make_problem(*make_data(N, d), M, settle=5)
     if exchange:
-        moves = replace(problem.tuning.moves, exchange=1.0)
-        problem.tuning = replace(problem.tuning, moves=moves)
+        problem.tuning = exchanging(problem.tuning)
     for _ in sys.stdin:
         begin = time.perf_counter()
         for _ in range(sweeps):
