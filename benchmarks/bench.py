@@ -52,10 +52,10 @@ from banklearn.engines.memory import MemoryEngine
 from banklearn.model.features import feature_rows
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.threads import available_cores, limited_to
-from banklearn.sampler import gradient
 from banklearn.sampler.accept import accept_in_turn
 from banklearn.sampler.exchange import exchange
 from banklearn.sampler.sweep import update_mixture
+from banklearn.sampler.target import Target
 
 
 @dataclass(frozen=True)
@@ -439,13 +439,13 @@ def section_i(sizes: Sizes) -> Section:
             products = OfGradient(
                 N, sizes.M, problem.h, problem.engine.block_rows, forces == "single"
             )
-            target = gradient.Target(
+            target = Target(
                 engine, problem.model.likelihood, TREND, problem.model.prior, problem.chain.state,
                 problem.model.likelihood.working(None, problem.streams, 0), JitterCount(),
             )  # fmt: skip
             along, W = target.along(engine), problem.chain.state.W
 
-            def step(target: gradient.Target, W: np.ndarray = W) -> None:
+            def step(target: Target, W: np.ndarray = W) -> None:
                 target.sloping(target.at(W.copy()))
 
             tasks: dict[str, Callable[[], object]] = {

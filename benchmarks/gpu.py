@@ -40,9 +40,10 @@ from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.numerics.threads import available_cores, limited_to
-from banklearn.sampler import gradient, sweep
+from banklearn.sampler import sweep
 from banklearn.sampler.accept import accept_in_turn
 from banklearn.sampler.start import starting_state
+from banklearn.sampler.target import Target
 
 STREAMS = Streams(1)
 #: Without a GPU small sizes still show that everything runs.
@@ -133,9 +134,7 @@ def times_at(N: int, d: int, M: int, rate: MatrixRate) -> dict[str, Any]:
     ext = engine.sum(statistic)
     h, log_u = 1, np.log(np.random.default_rng(2).random(M))
     form = likelihood.accept_form(ext)
-    target = gradient.Target(
-        engine, likelihood, "constant", model.prior, state, working, JitterCount()
-    )
+    target = Target(engine, likelihood, "constant", model.prior, state, working, JitterCount())
     here = target.known(state.W, chain.gram, chain.solved)
     holder = [chain, 0]
 
@@ -296,7 +295,7 @@ def agreement(N: int = 270_000, d: int = 10, M: int = 96) -> dict[str, float]:
             W = chain.state.W
             working = likelihood.working(chain.beta, STREAMS, 1)
             gram = engine.sum(GramSum(W, "constant", working, 1))
-            target = gradient.Target(
+            target = Target(
                 engine, likelihood, "constant", model.prior, chain.state, working, JitterCount()
             )
             W_star = nearby(W)

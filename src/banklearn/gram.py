@@ -179,7 +179,8 @@ class GramSum:
     """The statistic of the features at W, as a sum over blocks.
 
     The first `current` frequencies (all, if None) are those that the working weights see. Features
-    are kept in `kept`, if anywhere, for a :class:`GradientSum`.
+    are kept in `kept`, if anywhere, for a :class:`GradientSum`. r stays where it was summed, as G
+    does, if it `stays`; W may be there, too.
     """
 
     def __init__(
@@ -190,12 +191,13 @@ class GramSum:
         tasks: int,
         current: int | None = None,
         kept: KeptFeatures | None = None,
+        stays: bool = False,
     ) -> None:
         self.W, self.trend, self.working, self.tasks = W, trend, working, tasks
-        self.kept = kept
-        self.current = len(W) if current is None else current
+        self.kept, self.stays = kept, stays
+        self.current = W.shape[0] if current is None else current
         self.h = trend_columns(trend, W.shape[1])
-        self.Q = self.h + 2 * len(W)
+        self.Q = self.h + 2 * W.shape[0]
 
     def __getstate__(self) -> dict[str, Any]:
         """Features are kept where they were formed."""
@@ -213,7 +215,7 @@ class GramSum:
         G, r, scalars = total
         latent = _latent(ops, Phi[: self.h + 2 * self.current, :], unit)
         for t, work in enumerate(self.working(block, latent)):
-            if len(work.At) == 0:
+            if work.At.shape[0] == 0:
                 continue  # a rare class may have no row here
             rows = Phi if work.rows is None else ops.take(Phi, work.rows)
             r[t, :] += unit * ops.times(rows, ops.array(work.At[:, None]))[:, 0]
@@ -224,7 +226,8 @@ class GramSum:
     def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic from the accumulators."""
         G, r, scalars = total
-        return Gram(ops.symmetric(G), ops.host(r), scalars[:, 0], scalars[:, 1], ops)
+        r = r if self.stays else ops.host(r)
+        return Gram(ops.symmetric(G), r, scalars[:, 0], scalars[:, 1], ops)
 
 
 class ProposalSum:
@@ -283,7 +286,8 @@ class GradientSum:
     With A_n = G + lam I = L L', mu_n = A_n^-1 r and a factor c (a_n / b_n, or 1 where the noise is
     known) the gradient in a row's features is -a A_n^-1 phi + c mu_n (a t - a mu_n'phi), row weight
     a; the chain rule through cosine and sine, and U = X W', does the rest. `kept` may have the
-    features of the same rows already.
+    features of the same rows already. W, L, mu_n and factor may be where the sum is formed; then
+    it `stays` there.
     """
 
     def __init__(
@@ -295,9 +299,10 @@ class GradientSum:
         mu_n: Sequence[Array],
         factor: float,
         kept: KeptFeatures | None = None,
+        stays: bool = False,
     ) -> None:
         self.W, self.trend, self.working, self.kept = W, trend, working, kept
-        self.L, self.mu_n, self.factor = L, np.stack(mu_n), factor
+        self.L, self.mu_n, self.factor, self.stays = L, mu_n, factor, stays
         self.h = trend_columns(trend, W.shape[1])
         self._inverse: list[Any] = []
 
@@ -312,26 +317,26 @@ class GradientSum:
     def add(self, ops: Ops, total: list[Any], block: Block) -> None:
         """Add one block."""
         h = self.h
-        scale = 1.0 / float(np.sqrt(len(self.W)))
+        scale = 1.0 / float(np.sqrt(self.W.shape[0]))
         Phi, unit = _features(ops, block, self.W, self.trend, scale, self.kept)
         if not self._inverse:  # once, not with every block
             self._inverse = [unit * ops.inverse(L)[h:, :] for L in self.L]
-        slope = ops.zeros(len(self.W), len(block.y))
+        slope = ops.zeros(self.W.shape[0], len(block.y))
         for t, work in enumerate(self.working(block, _latent(ops, Phi, unit))):
-            if len(work.At) == 0:
+            if work.At.shape[0] == 0:
                 continue
             rows = Phi if work.rows is None else ops.take(Phi, work.rows)
-            f = ops.times(ops.array(unit * self.mu_n[t : t + 1]), rows)
-            A = None if work.A is None else ops.array(work.A[None])
-            residual = self.factor * (ops.array(work.At[None]) - (f if A is None else A * f))
+            f = ops.times(ops.array(unit * self.mu_n[t][None, :]), rows)
+            A = None if work.A is None else ops.array(work.A[None, :])
+            residual = self.factor * (ops.array(work.At[None, :]) - (f if A is None else A * f))
             R = ops.times(self._inverse[t], rows)
             mu = self.mu_n[t][h:]
             slope = ops.add_slope(slope, rows[h:, :], R, A, residual, mu, work.rows)
         total[0] += unit * ops.times(slope, block.X)
 
-    def finish(self, ops: Ops, total: list[Any]) -> Array:
+    def finish(self, ops: Ops, total: list[Any]) -> Any:
         """The gradient."""
-        return ops.host(total[0])
+        return total[0] if self.stays else ops.host(total[0])
 
 
 class Frozen:

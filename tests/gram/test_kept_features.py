@@ -18,7 +18,9 @@ from banklearn.model.kept_features import KeptFeatures
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import ascent, gradient, precision
+from banklearn.sampler import target as target_module
 from banklearn.sampler.gradient import GradientTuning
+from banklearn.sampler.target import Target, evidence_slope
 from helpers import close, make_problem
 from libraries import library
 from trees import HALVES
@@ -60,7 +62,7 @@ def frequencies(seed):
 def sums(engine, likelihood, trend, W, working, kept):
     gram = engine.sum(GramSum(W, trend, working, likelihood.tasks, kept=kept))
     solved = precision.solve(gram, 0.4, likelihood, JitterCount())
-    slope = gradient.evidence_slope(engine, likelihood, trend, working, W, gram, solved, kept)
+    slope = evidence_slope(engine, likelihood, trend, working, W, gram, solved, kept)
     return gram.in_memory(), gram.r, slope
 
 
@@ -125,8 +127,8 @@ def test_a_trajectory_forms_them_once_at_each_place(single, formed, monkeypatch)
     working = problem.gaussian.working(None, Streams(0), 0)
     outcomes, counts = [], []
     for room in (0, 1 << 20):
-        monkeypatch.setattr(gradient, "KeptFeatures", lambda room=room: KeptFeatures(room))
-        target = gradient.Target(
+        monkeypatch.setattr(target_module, "KeptFeatures", lambda room=room: KeptFeatures(room))
+        target = Target(
             problem.engine(20), problem.gaussian, problem.trend, problem.prior, problem.state,
             working, JitterCount(),
         )  # fmt: skip

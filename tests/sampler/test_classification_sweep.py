@@ -7,10 +7,11 @@ from banklearn.gram import Frozen
 from banklearn.model.features import TRENDS
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Purpose, Streams
-from banklearn.sampler import gradient, joint_move, precision, sweep
+from banklearn.sampler import joint_move, precision, sweep
 from banklearn.sampler.frequencies import Moves, propose
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.sweep import Chain, Tuning
+from banklearn.sampler.target import Target
 from helpers import FALSE_ALARM, close
 from joint_law import SAMPLERS, draw_from_model, smallest_p, sweep_from_model
 from labels import gram_of, one_block, plain_rescale
@@ -125,7 +126,7 @@ def test_the_gradient_is_that_of_the_augmented_evidence(C, trend, weighted):
         working = Frozen(problem.logistic.working(problem.beta, Streams(seed), 1))
         engine = problem.engine(7)
         gram = gram_of(problem, working, block_rows=7)
-        target = gradient.Target(
+        target = Target(
             engine,
             problem.logistic,
             trend,

@@ -11,11 +11,12 @@ from banklearn.numerics.linalg import JitterCount, NumericalError
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import gradient, precision
 from banklearn.sampler.gradient import GradientTuning, Metric
+from banklearn.sampler.target import Target
 from helpers import HUNDRED, close, fresh_gram, make_problem, problem_log_evidence
 
 
 def make_target(problem, block_rows=7, engine=None):
-    return gradient.Target(
+    return Target(
         engine or problem.engine(block_rows),
         problem.gaussian,
         problem.trend,
@@ -93,7 +94,7 @@ def test_short_steps_keep_the_energy():
     errors = []
     for step, length in ((0.02, 10), (0.01, 20)):
         end, q_end = gradient.trajectory(target, start, q, root, step, length)
-        before, after = gradient.energy(start.place, q), gradient.energy(end.place, q_end)
+        before, after = target.energy(start.place, q), target.energy(end.place, q_end)
         errors.append(abs(after - before))
     # Second order: half the step, a quarter of the error.
     assert errors[1] < 0.4 * errors[0] < 0.04
@@ -135,7 +136,7 @@ def test_a_move_is_its_description(case, single):
     start = followed.sloping(followed.at(problem.state.W))
     end, q_end = gradient.trajectory(followed, start, q, root, step, 3)
     here, there = target.at(problem.state.W), target.at(end.place.W)
-    ratio = np.exp(gradient.energy(here, q) - gradient.energy(there, q_end))
+    ratio = np.exp(target.energy(here, q) - target.energy(there, q_end))
     assert outcome.probability == pytest.approx(min(ratio, 1.0), rel=1e-6)
     taken, place = (True, there) if u < ratio else (False, here)
     close(outcome.place.W, place.W, 1e-9, 1e-10)
@@ -153,7 +154,7 @@ def test_what_a_state_tells_of_the_metric():
     problem = make_problem(5, N=20, M=8)
     target, state = make_target(problem), problem.state
     point = target.sloping(target.at(state.W))
-    seen = gradient.look(state, point, 20)
+    seen = gradient.look(state, point.slope, 20)
     close(seen.squares, sum(np.outer(g, g) for g in point.slope) / (8 * 20), 1e-12)
     expected = sum(np.linalg.inv(state.Sigma[k]) for k in state.Z) / 8
     close(seen.precisions, expected, 1e-10)

@@ -28,6 +28,7 @@ from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.schedule import Pace
 from banklearn.sampler.sweep import Info, Model, Tuning
+from banklearn.sampler.target import Target
 from exchanges import exchanged
 from helpers import close, dense_log_evidence, make_problem, plain_features
 from labels import plain_rescale
@@ -154,7 +155,7 @@ def expected_info(problem, model, chain, tuning, streams, i):
 
     values |= {"gradient_acceptance": float("nan"), "flown": None}
     if tuning.gradient_every or (tuning.pace and i == 2):
-        target = gradient.Target(engine, likelihood, "linear", prior, state, plain.working, count)
+        target = Target(engine, likelihood, "linear", prior, state, plain.working, count)
         rng = streams.at(Purpose.GRADIENT, i)
         flown = gradient.update(state, gram, solved, target, tuning.gradient, rng)
         values |= {"gradient_acceptance": flown.probability, "flown": flown}

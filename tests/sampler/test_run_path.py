@@ -13,6 +13,7 @@ from banklearn.sampler import gradient, run, sweep
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.run import Plan, Run, run_chain, run_chains
 from banklearn.sampler.sweep import Model, Tuning
+from banklearn.sampler.target import Target
 from helpers import make_problem
 
 N = 300
@@ -189,13 +190,13 @@ def test_a_trajectory_for_which_time_would_not_do_is_left_out(monkeypatch):
     clock = SimpleNamespace(monotonic=kernel.monotonic, perf_counter=kernel.monotonic)
     monkeypatch.setattr(run, "time", clock)
     monkeypatch.setattr(gradient, "time", clock)
-    real = gradient.Target.sloping
+    real = Target.sloping
 
     def sloping(*arguments):
         kernel.now += 3.0
         return real(*arguments)
 
-    monkeypatch.setattr(gradient.Target, "sloping", sloping)
+    monkeypatch.setattr(Target, "sloping", sloping)
     # A second for a sweep, and 3 + 3 * 3 for its trajectory.
     result = go(kernel, Plan(0, 9, max_time=30.0), tuning=GRADIENTS)
     made = [bool(np.isfinite(info.gradient_acceptance)) for info in result.trace]

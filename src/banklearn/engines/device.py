@@ -29,6 +29,10 @@ DEVICE_ROWS = 16 * BLOCK_ROWS
 LANES = 2
 
 
+def _in_memory(values: Any) -> bool:
+    return isinstance(values, np.ndarray)
+
+
 class ArrayOps:
     """:class:`banklearn.gram.Ops` through the array API standard, float64 unless asked."""
 
@@ -40,8 +44,10 @@ class ArrayOps:
         """An accumulator, always in float64."""
         return self.xp.zeros(shape, dtype=self.xp.float64, device=self.device)
 
-    def array(self, values: Array) -> Any:
-        """Copy to the device."""
+    def array(self, values: Any) -> Any:
+        """Copy to the device, in the precision of the products; what is there is not copied."""
+        if not _in_memory(values):
+            return self.xp.astype(values, self.dtype, copy=False)
         values = np.ascontiguousarray(values)
         return self.xp.asarray(values, dtype=self.dtype, device=self.device)
 
@@ -61,9 +67,10 @@ class ArrayOps:
         """Cosines and sines of all phases; phases are formed in the precision of X."""
         xp = self.xp
         n, d = X.shape
-        U = xp.astype(xp.asarray(np.ascontiguousarray(W), device=self.device), X.dtype) @ X.T
+        W = xp.asarray(np.ascontiguousarray(W), device=self.device) if _in_memory(W) else W
+        U = xp.astype(W, X.dtype, copy=False) @ X.T
         waves = xp.stack([xp.cos(U), xp.sin(U)], axis=1)
-        waves = xp.astype(xp.reshape(waves, (2 * len(W), n)), self.dtype) * float(scale)
+        waves = xp.astype(xp.reshape(waves, (2 * W.shape[0], n)), self.dtype) * float(scale)
         if trend == "none":
             return waves, 1.0
         parts = [xp.ones((1, n), dtype=self.dtype, device=self.device)]
@@ -98,9 +105,9 @@ class ArrayOps:
         index = self.xp.asarray(rows.astype(np.int64), device=self.device)
         return self.xp.take(A, index, axis=1)
 
-    def weigh(self, A: Any, weight: Array) -> Any:
+    def weigh(self, A: Any, weight: Any) -> Any:
         """Columns times the square roots of weights."""
-        return A * self.array(np.sqrt(weight)[None])
+        return A * self.xp.sqrt(self.array(weight))[None, :]
 
     def add_square(self, C: Any, t: int, A: Any, factor: float) -> None:
         """Lower triangle, in blocks of rows, so that little of the upper one is computed."""
@@ -134,9 +141,25 @@ class ArrayOps:
         whole[:, rows] = self.host(part)
         return slope + self.xp.asarray(whole, device=self.device)
 
-    def inverse(self, L: Array) -> Any:
-        """(L L')^-1, formed in memory."""
-        return self.array(inverse_from_cholesky(L))
+    def inverse(self, L: Any) -> Any:
+        """(L L')^-1, formed where L is."""
+        if _in_memory(L):
+            return self.array(inverse_from_cholesky(L))
+        root = self.solve_lower(L, self.xp.eye(L.shape[0], dtype=L.dtype, device=self.device))
+        return self.array(root.T @ root)
+
+    def factor(self, A: Any, added: float = 0.0) -> Any:
+        """The lower Cholesky factors of A + added I, matrices (..., P, P); NaN if not definite."""
+        xp = self.xp
+        try:
+            eye = xp.eye(A.shape[-1], dtype=A.dtype, device=self.device)
+            return xp.linalg.cholesky(A + added * eye)
+        except np.linalg.LinAlgError:
+            return xp.full_like(A, float("nan"))
+
+    def solve_lower(self, L: Any, B: Any, transposed: bool = False) -> Any:
+        """L^-1 B, or L^-T B, for lower triangular matrices L (..., P, P) on the device."""
+        return self.xp.linalg.solve(self.xp.matrix_transpose(L) if transposed else L, B)
 
     def select(self, C: Any, columns: NDArray[np.intp]) -> Any:
         """Selected on the device."""

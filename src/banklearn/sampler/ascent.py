@@ -17,9 +17,9 @@ from banklearn.model.joint import State
 from banklearn.model.kept_features import KeptFeatures
 from banklearn.numerics.linalg import JitterCount, cholesky, solve_lower, solve_lower_transposed
 from banklearn.sampler import precision
-from banklearn.sampler.gradient import evidence_slope
 from banklearn.sampler.precision import Solved
 from banklearn.sampler.sweep import Model
+from banklearn.sampler.target import evidence_slope
 
 Array = NDArray[np.float64]
 

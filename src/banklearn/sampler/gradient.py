@@ -14,24 +14,19 @@ the step; both are frozen then.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.engines.base import Engine
-from banklearn.gram import GradientSum, Gram, GramSum, WorkingFunction
-from banklearn.likelihoods.base import Likelihood
-from banklearn.model import niw
-from banklearn.model.features import Trend
+from banklearn.gram import Gram
 from banklearn.model.joint import State
-from banklearn.model.kept_features import KeptFeatures
 from banklearn.model.priors import Prior
-from banklearn.numerics.linalg import JitterCount, NumericalError, cholesky, solve_lower
-from banklearn.sampler import precision
+from banklearn.numerics.linalg import NumericalError, cholesky, solve_lower
 from banklearn.sampler.precision import Solved
+from banklearn.sampler.target import Place, Target
 
 Array = NDArray[np.float64]
 
@@ -54,11 +49,6 @@ class Abandoned(Exception):  # noqa: N818 (nothing went wrong)
 
 class LateError(Exception):
     """There is no time for the rest of a trajectory."""
-
-
-def unhurried(ahead: float) -> bool:
-    """Whether there is no time for so many seconds more: there always is."""
-    return False
 
 
 @dataclass(frozen=True)
@@ -114,29 +104,6 @@ class GradientTuning:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Frequencies with their statistic, factors, and the log of their density up to a constant.
-
-    laws: of the components, given their members.
-    """
-
-    W: Array
-    gram: Gram
-    solved: Solved
-    laws: Sequence[niw.NIW]
-    height: float
-
-
-@dataclass(frozen=True)
-class Point:
-    """A place with the gradients of its log evidence (slope) and of its log density (pull)."""
-
-    place: Place
-    slope: Array
-    pull: Array
-
-
-@dataclass(frozen=True)
 class Outcome:
     """Where a move ends, how probable that was, what it saw of the metric, and what rounding did.
 
@@ -150,110 +117,64 @@ class Outcome:
     rounding: float
 
 
-def evidence_slope(
-    engine: Engine,
-    likelihood: Likelihood,
-    trend: Trend,
-    working: WorkingFunction,
-    W: Array,
-    gram: Gram,
-    solved: Solved,
-    kept: KeptFeatures | None = None,
-) -> Array:
-    """The gradient of the log evidence in W (M, d), where the statistic is known: one pass."""
-    L = [s.L for s in solved.solutions]
-    mu_n = [s.mu_n for s in solved.solutions]
-    factor = likelihood.residual_factor(gram, solved.solutions)
-    slope: Array = engine.sum(GradientSum(W, trend, working, L, mu_n, factor, kept))
-    return slope
+class Path(Protocol):
+    """What a trajectory follows: a :class:`.Target` in memory, or one :class:`.Aloft`."""
 
+    #: Numbers are waited for after so many steps.
+    steps_between_looks: int
+    hurried: Callable[[float], bool]
 
-class Target:
-    """The log density of the frequencies given assignments, psi, lam and row weights."""
+    def at(self, W: Any) -> Any:
+        """A place, where W is of the arrays that it computes with."""
+        ...
 
-    def __init__(
-        self,
-        engine: Engine,
-        likelihood: Likelihood,
-        trend: Trend,
-        prior: Prior,
-        state: State,
-        working: WorkingFunction,
-        count: JitterCount,
-        hurried: Callable[[float], bool] = unhurried,
-    ) -> None:
-        self.engine, self.likelihood, self.trend = engine, likelihood, trend
-        self.working, self.count, self.lam = working, count, state.lam
-        self.prior, self.base = prior, prior.base(state.psi)
-        self.hurried = hurried
-        self.kept: KeptFeatures | None = None
-        self.members = [np.flatnonzero(state.Z == k) for k in range(state.K)]
+    def sloping(self, place: Any) -> Any:
+        """The place with its gradients."""
+        ...
 
-    def along(self, engine: Engine) -> Target:
-        """The same by the sums of an engine, for gradients at every place: features are kept."""
-        other = copy(self)
-        other.engine, other.kept = engine, KeptFeatures()
-        return other
+    def energy(self, place: Any, q: Any) -> Any:
+        """Minus the log density plus half the squares of the momenta."""
+        ...
 
-    def at(self, W: Array) -> Place:
-        """A new place: one pass over the data."""
-        tasks, kept = self.likelihood.tasks, self.kept
-        gram = self.engine.sum(GramSum(W, self.trend, self.working, tasks, kept=kept))
-        return self.known(W, gram, precision.solve(gram, self.lam, self.likelihood, self.count))
+    def there(self, values: Array) -> Any:
+        """Values from memory where it computes."""
+        ...
 
-    def known(self, W: Array, gram: Gram, solved: Solved) -> Place:
-        """A place whose statistic is known."""
-        laws = [niw.posterior(self.base, W[members]) for members in self.members]
-        height = solved.log_evidence + sum(niw.log_marginal(self.base, law) for law in laws)
-        return Place(W, gram, solved, laws, height)
-
-    def sloping(self, place: Place) -> Point:
-        """The gradients there: one pass."""
-        W = place.W
-        slope = evidence_slope(
-            self.engine,
-            self.likelihood,
-            self.trend,
-            self.working,
-            W,
-            place.gram,
-            place.solved,
-            self.kept,
-        )
-        pull = slope.copy()
-        for members, law in zip(self.members, place.laws, strict=True):
-            pull[members] += niw.marginal_slope(law, W[members])
-        return Point(place, slope, pull)
+    def back(self, values: Any) -> Array:
+        """Values in memory."""
+        ...
 
 
 def trajectory(
-    target: Target, start: Point, q: Array, root: Array, step: float, length: int
-) -> tuple[Point, Array] | None:
+    target: Path, start: Any, q: Any, root: Any, step: float, length: int
+) -> tuple[Any, Any] | None:
     """`length` leapfrog steps: half kick, move, half kick. Reversible and volume preserving.
 
     None where it is lost, which it then is from either end. LateError where the time that is left
-    would not do for steps that take as long as the longest so far.
+    would not do for steps that take as long as the longest so far. Both are looked at after so many
+    steps as the target says: a look at a device waits for it.
     """
     point, longest = start, 0.0
-    lowest = highest = energy(start.place, q)
+    lowest = highest = float(target.energy(start.place, q))
+    unseen: list[Any] = []
+    begin = time.perf_counter()
     for left in range(length, 0, -1):
         if target.hurried(left * longest):
             raise LateError
-        begin = time.perf_counter()
         q = q + 0.5 * step * (point.pull @ root)
         point = target.sloping(target.at(point.place.W + step * (q @ root.T)))
         q = q + 0.5 * step * (point.pull @ root)
-        here = energy(point.place, q)
-        lowest, highest = min(lowest, here), max(highest, here)
-        if not (np.isfinite(here) and highest - lowest <= LOST):
+        unseen.append(target.energy(point.place, q))
+        if left > 1 and len(unseen) < target.steps_between_looks:
+            continue
+        energies = [float(here) for here in unseen]
+        lowest, highest = min(lowest, *energies), max(highest, *energies)
+        if not (np.isfinite(energies).all() and highest - lowest <= LOST):
             return None
-        longest = max(longest, time.perf_counter() - begin)
+        now = time.perf_counter()
+        longest, begin = max(longest, (now - begin) / len(unseen)), now
+        unseen.clear()
     return point, q
-
-
-def energy(place: Place, q: Array) -> float:
-    """Minus the log density plus half the squares of the momenta."""
-    return -place.height + 0.5 * float((q**2).sum())
 
 
 def update(
@@ -271,37 +192,40 @@ def update(
     here = target.known(state.W, gram, solved)
     n_rows = target.engine.n_rows
     engine = target.engine.rough() if tuning.single else target.engine
-    followed, exact = target.along(engine), engine is target.engine
+    followed: Path = target.along(engine)
+    exact = isinstance(followed, Target) and engine is target.engine
     step = tuning.step * rng.uniform(0.8, 1.2)
     q0 = rng.standard_normal(state.W.shape)
     log_u = float(np.log(rng.random()))
     seen = None
     try:
-        start = followed.sloping(here if exact else followed.at(state.W))
-        seen = look(state, start, n_rows)
+        start = followed.sloping(here if exact else followed.at(followed.there(state.W)))
+        seen = look(state, followed.back(start.slope), n_rows)
         root = (tuning.metric or Metric.of_prior(target.prior)).root(n_rows)
-        ended = trajectory(followed, start, q0, root, step, tuning.steps)
+        q = followed.there(q0)
+        ended = trajectory(followed, start, q, followed.there(root), step, tuning.steps)
         if ended is None:
             return Outcome(here, 0.0, seen, NAN)
-        end, q1 = ended
-        there = end.place if exact else target.at(end.place.W)
+        end, q = ended
+        there = end.place if exact else target.at(followed.back(end.place.W))
     except LateError:
         return None
     except NumericalError:
         return Outcome(here, 0.0, seen, np.inf)
-    rounding = abs((end.place.height - start.place.height) - (there.height - here.height))
-    log_ratio = energy(here, q0) - energy(there, q1)
+    climbed = float(end.place.height - start.place.height)
+    rounding = abs(climbed - (there.height - here.height))
+    log_ratio = target.energy(here, q0) - target.energy(there, followed.back(q))
     if np.isnan(log_ratio):
         return Outcome(here, 0.0, seen, NAN)
     place = there if log_u < log_ratio else here
     return Outcome(place, float(np.exp(min(log_ratio, 0.0))), seen, rounding)
 
 
-def look(state: State, point: Point, n_rows: int) -> Metric:
-    """What one state tells of the metric."""
+def look(state: State, slope: Array, n_rows: int) -> Metric:
+    """What one state, with the gradient of its log evidence, tells of the metric."""
     share = np.bincount(state.Z, minlength=state.K) / state.M
     precisions = np.einsum("k,kij->ij", share, np.linalg.inv(state.Sigma))
-    return Metric(point.slope.T @ point.slope / (state.M * n_rows), precisions)
+    return Metric(slope.T @ slope / (state.M * n_rows), precisions)
 
 
 def adapt(tuning: GradientTuning, outcome: Outcome) -> GradientTuning:

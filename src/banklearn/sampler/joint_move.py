@@ -28,9 +28,9 @@ from banklearn.model.priors import Prior
 from banklearn.numerics.streams import Purpose, Streams
 from banklearn.sampler.decisions import mean_of
 from banklearn.sampler.frequencies import propose
-from banklearn.sampler.gradient import unhurried
 from banklearn.sampler.interweave import KINDS
 from banklearn.sampler.sweep import Info, Model, Tuning, near_mode, update_mixture
+from banklearn.sampler.target import unhurried
 
 Array = NDArray[np.float64]
 

@@ -41,6 +41,7 @@ from banklearn.sampler.gradient import GradientTuning, Outcome
 from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.precision import Solved
 from banklearn.sampler.schedule import Pace
+from banklearn.sampler.target import Target, unhurried
 
 Array = NDArray[np.float64]
 
@@ -238,7 +239,7 @@ def step(
     tuning: Tuning,
     streams: Streams,
     sweep: int,
-    hurried: Callable[[float], bool] = gradient.unhurried,
+    hurried: Callable[[float], bool] = unhurried,
 ) -> tuple[Chain, Info]:
     """Frequencies and lam with the weights integrated out, the weights, then the mixture.
 
@@ -266,9 +267,7 @@ def step(
     solved = precision.solve(gram, state.lam, likelihood, count, decided.solutions)
     flown = None
     if use_gradient:
-        target = gradient.Target(
-            engine, likelihood, model.trend, prior, state, working, count, hurried
-        )
+        target = Target(engine, likelihood, model.trend, prior, state, working, count, hurried)
         rng = streams.at(Purpose.GRADIENT, sweep)
         flown = gradient.update(state, gram, solved, target, tuning.gradient, rng)
         if flown is not None and flown.place.W is not state.W:

@@ -1,0 +1,219 @@
+"""Trajectories that stay on a device: the density and the path are those of the memory."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from banklearn.engines.device import DeviceEngine
+from banklearn.engines.memory import MemoryEngine
+from banklearn.gram import BLOCK_ROWS, Frozen
+from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.likelihoods.logistic import Logistic
+from banklearn.model.generative import draw_state
+from banklearn.model.joint import State
+from banklearn.model.niw import NIW
+from banklearn.model.priors import Prior
+from banklearn.numerics.linalg import JitterCount
+from banklearn.numerics.streams import Streams
+from banklearn.sampler import gradient
+from banklearn.sampler.aloft import Aloft
+from banklearn.sampler.gradient import GradientTuning
+from banklearn.sampler.target import Target
+from helpers import close
+from libraries import LIBRARIES, library
+from trees import HALVES
+
+KINDS = ["gaussian", "weighted", "binary", "classes", "tree"]
+N, M, D = 2 * BLOCK_ROWS + 31, 7, 3
+
+
+def targets(name, kind, seed=0, hurried=None, dtype="float64", rows=N):
+    """The same density in memory and on a device, which sees the rows in three blocks."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, D))
+    classes = {"binary": 2, "classes": 3, "tree": 5}.get(kind)
+    y = (
+        rng.standard_normal(rows)
+        if classes is None
+        else rng.integers(0, classes, rows).astype(float)
+    )
+    weight = rng.uniform(0.5, 2.0, rows) if kind == "weighted" else None
+    likelihood = (
+        Gaussian(1.0, 1e-3) if classes is None else Logistic(HALVES if kind == "tree" else classes)
+    )
+    prior = Prior(np.zeros(D), 1.0, D + 2.0, np.ones(D))
+    state = draw_state(prior, M, rng).with_(lam=0.4)
+    state = in_three_components(state, rng)
+    beta = None if classes is None else 0.1 * rng.standard_normal((likelihood.tasks, 2 * M + 1))
+    working = Frozen(likelihood.working(beta, Streams(seed), 5))
+    parts = [likelihood, "constant", prior, state, working, JitterCount()]
+    parts += [] if hurried is None else [hurried]
+    device = DeviceEngine(X, y, weight, xp=library(name), block_rows=BLOCK_ROWS, dtype=dtype)
+    return Target(MemoryEngine(X, y, weight), *parts), Target(device, *parts), state
+
+
+def in_three_components(state: State, rng) -> State:
+    """Components of one, two and four members; the last has none."""
+    Z = np.array([0, 1, 1, 2, 2, 2, 2])
+    mu, root = rng.standard_normal((4, D)), rng.standard_normal((4, D, D))
+    return state.with_(Z=Z, mu=mu, Sigma=root @ root.transpose(0, 2, 1) + np.eye(D))
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_heights_and_gradients_are_those_of_the_memory(name, kind):
+    memory, device, state = targets(name, kind)
+    aloft, rng = device.along(device.engine), np.random.default_rng(1)
+    assert isinstance(aloft, Aloft)
+    heights = []
+    for _ in range(3):
+        W = state.W + 0.3 * rng.standard_normal(state.W.shape)
+        expected, seen = memory.sloping(memory.at(W)), aloft.sloping(aloft.at(aloft.there(W)))
+        heights.append((expected.place.height, float(seen.place.height)))
+        close(aloft.back(seen.slope), expected.slope, 1e-8, 1e-9 * np.abs(expected.slope).max())
+        close(aloft.back(seen.pull), expected.pull, 1e-8, 1e-9 * np.abs(expected.pull).max())
+        q = rng.standard_normal(W.shape)
+        kinetic = float(aloft.energy(seen.place, aloft.there(q))) + heights[-1][1]
+        assert kinetic == pytest.approx(0.5 * (q**2).sum(), rel=1e-9)
+    close(*np.diff(heights, axis=0).T, 1e-7, 1e-7)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_the_prior_is_that_of_every_component(name):
+    """With little data, and a base measure that is not the plainest."""
+    memory, device, state = targets(name, "gaussian", rows=2)
+    base = NIW(np.array([0.5, -1.0, 2.0]), 0.7, np.diag([0.3, 2.0, 1.0]) + 0.2, 6.5)
+    memory.base = device.base = base
+    aloft = device.along(device.engine)
+    heights = []
+    for shift in (0.0, 0.4):
+        W = state.W + shift * np.arange(M)[:, None]
+        place, spot = memory.at(W), aloft.at(aloft.there(W))
+        heights.append((place.height, float(spot.height)))
+        expected = memory.sloping(place)
+        close(aloft.back(spot.prior_pull), expected.pull - expected.slope, 1e-9, 1e-9)
+    close(*np.diff(heights, axis=0).T, 1e-9)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", [3, 19])
+def test_a_move_is_that_of_the_memory(name, kind, length):
+    memory, device, state = targets(name, kind)
+    tuning = GradientTuning(0.15, length, single=False)
+    outcomes = []
+    for target in (memory, device):
+        here = target.at(state.W)
+        outcomes.append(
+            gradient.update(state, here.gram, here.solved, target, tuning, np.random.default_rng(4))
+        )
+    expected, seen = outcomes
+    assert seen.probability == pytest.approx(expected.probability, abs=1e-6)
+    close(seen.place.W, expected.place.W, 1e-6, 1e-7)
+    close(seen.place.gram.in_memory(), expected.place.gram.in_memory(), 1e-6, 1e-6)
+    close(seen.seen.squares, expected.seen.squares, 1e-8, 1e-12)
+    close(seen.seen.precisions, expected.seen.precisions, 1e-12)
+    assert seen.rounding < 1e-6
+    assert expected.probability > 0.0
+
+
+@pytest.mark.torch
+def test_a_device_in_single_precision_is_judged_by_its_own_sums():
+    """Products are rounded, factors and heights are not."""
+    _, device, state = targets("torch", "gaussian", dtype="float32")
+    aloft, here = device.along(device.engine), device.at(state.W)
+    spot = aloft.at(aloft.there(state.W))
+    assert str(spot.height.dtype) == "torch.float64"
+    tuning = GradientTuning(0.1, 4, single=False)
+    outcome = gradient.update(
+        state, here.gram, here.solved, device, tuning, np.random.default_rng(4)
+    )
+    assert 0.0 < outcome.rounding < 1e-2
+    assert outcome.probability > 0.5
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_factor_that_fails_loses_the_path(name):
+    _, device, state = targets(name, "gaussian")
+    ops = device.engine.ops
+    bad = ops.zeros(2, 3, 3) - 1.0
+    assert np.isnan(np.diagonal(ops.host(ops.factor(bad)), axis1=1, axis2=2)).all()
+    here = device.at(state.W)
+    device.lam = -1e6
+    outcome = gradient.update(
+        state, here.gram, here.solved, device, GradientTuning(0.1, 12), np.random.default_rng(4)
+    )
+    assert outcome.place.W is state.W
+    assert outcome.probability == 0.0
+    assert np.isnan(outcome.rounding)
+    assert not outcome.seen.is_finite
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_one_of_several_factors_that_fails_is_not_the_others(name):
+    _, device, _ = targets(name, "gaussian")
+    ops = device.engine.ops
+    good = np.array([[4.0, 2.0], [2.0, 3.0]])
+    L = ops.factor(ops.zeros(2, 2) + ops.array(good), 0.5)
+    close(ops.host(L), np.linalg.cholesky(good + 0.5 * np.eye(2)), 1e-12)
+    close(ops.host(ops.inverse(L)), np.linalg.inv(good + 0.5 * np.eye(2)), 1e-12)
+    B = np.arange(4.0).reshape(2, 2)
+    close(ops.host(ops.solve_lower(L, ops.array(B))), np.linalg.solve(ops.host(L), B), 1e-12)
+    there = ops.host(ops.solve_lower(L, ops.array(B), transposed=True))
+    close(there, np.linalg.solve(ops.host(L).T, B), 1e-12)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_nobody_waits_for_a_step_and_time_is_asked_for_at_every_one(name, monkeypatch):
+    """Energies are read after every eighth step and the last; what is asked then knows its time."""
+    asked, read = [], []
+    _, device, state = targets(name, "gaussian", hurried=lambda ahead: asked.append(ahead))
+    here, energy = device.at(state.W), Aloft.energy
+
+    class Read:
+        def __init__(self, value):
+            self.value = value
+
+        def __float__(self):
+            read.append(len(asked))
+            return float(self.value)
+
+    monkeypatch.setattr(Aloft, "energy", lambda *a: Read(energy(*a)))
+    tuning = GradientTuning(0.05, 19)
+    outcome = gradient.update(
+        state, here.gram, here.solved, device, tuning, np.random.default_rng(4)
+    )
+    assert outcome.probability > 0.5
+    assert len(asked) == 19
+    assert read == [0] + 8 * [8] + 8 * [16] + 3 * [19]
+    assert asked[:8] == 8 * [0.0]
+    assert all(ahead > 0.0 for ahead in asked[8:])
+    assert asked[8] / 11 == pytest.approx(asked[15] / 4)
+
+
+def test_a_path_without_time_is_left_out():
+    _, device, state = targets("strict", "gaussian", hurried=lambda ahead: ahead > 0.0)
+    here = device.at(state.W)
+    update = [state, here.gram, here.solved, device]
+    rng = np.random.default_rng
+    assert gradient.update(*update, GradientTuning(0.05, 9), rng(4)) is None
+    assert gradient.update(*update, GradientTuning(0.05, 8), rng(4)) is not None
+
+
+def test_a_lost_path_is_not_followed_further_than_the_next_look(monkeypatch):
+    _, device, state = targets("strict", "gaussian")
+    here, at, asked = device.at(state.W), Aloft.at, []
+
+    def counted(self, W):
+        asked.append(1)
+        spot = at(self, W)
+        return replace(spot, height=spot.height - 2e3) if len(asked) == 4 else spot
+
+    monkeypatch.setattr(Aloft, "at", counted)
+    outcome = gradient.update(
+        state, here.gram, here.solved, device, GradientTuning(0.05, 40), np.random.default_rng(4)
+    )
+    assert outcome.probability == 0.0
+    assert np.isnan(outcome.rounding)
+    assert len(asked) == 1 + 8
