@@ -73,9 +73,8 @@ def prepare(
     chosen = kind(M, random_state=0, device=device, gradient_every=gradient_every).fit(X, y)
     scaled = chosen.input_scaling_(probes)
     start = chosen._start  # where its chains start; starting_point_ is the best fixed kernel
-    return Problem(
-        chosen.engine, chosen.model, start, tuning_of(chosen), M, chosen.n_warmup, scaled
-    )
+    tuning = tuning_of(chosen, chosen.engine)
+    return Problem(chosen.engine, chosen.model, start, tuning, M, chosen.n_warmup, scaled)
 
 
 def drawn_weights(chain: Any) -> Array:

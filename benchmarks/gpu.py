@@ -2,12 +2,15 @@
 
     python benchmarks/gpu.py [--rows 515345] [--inputs 90] [--large] [--options] [--out STEM.json]
     python benchmarks/gpu.py --chains [--out gpu-chains.json]
+    python benchmarks/gpu.py --trajectories [--out gpu-trajectories.json]
 
 --large adds 5 000 000 x 20; --options times the extended statistic in every way in which it can be
 computed (kernel of the cosines, target with the features or apart, row blocks of the symmetric
 product, rows per block), in turn, and says how far each result is from the plain one. --chains
 times something else: four chains of a fit, side by side as they run and one after another. Their
 sweeps are those with which warm-up begins: all walks of components, no gradient moves.
+--trajectories times gradient moves with few rows: steps that are recorded and repeated, told one by
+one, and with sums, factors and prior in memory, in turn.
 
 Times are medians after warm-up, with the device synchronised around each region.
 """
@@ -40,7 +43,7 @@ from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.numerics.threads import available_cores, limited_to
-from banklearn.sampler import sweep
+from banklearn.sampler import gradient, sweep
 from banklearn.sampler.accept import accept_in_turn
 from banklearn.sampler.start import starting_state
 from banklearn.sampler.target import Target
@@ -355,9 +358,56 @@ def chains_at(task: str, N: int, d: int, M: int, sweeps: int, repeats: int) -> d
     }  # fmt: skip
 
 
+#: Rows and inputs of trajectories that are timed.
+PATHS = ((1_500, 5), (14_000, 12), (60_000, 16))
+
+
+def trajectories_at(N: int, d: int, M: int, steps: int = 24, repeats: int = 7) -> dict[str, Any]:
+    """Milliseconds of a gradient move, its decision included, in three ways; and of a sweep."""
+    X, y = make_data(N, d)
+    engine, likelihood = DeviceEngine(X, y, xp=xp, device=DEVICE), Gaussian(1.0, 1e-6)
+    chain, model = chain_for(engine, d, M, likelihood)
+    for i in range(1, 4):
+        chain, _ = sweep.step(chain, engine, model, sweep.Tuning(), STREAMS, i)
+    working = likelihood.working(None, STREAMS, 1)
+    parts = (engine, likelihood, "constant", model.prior, chain.state, working, JitterCount())
+    aloft, memory = Target(*parts), Target(*parts)
+    memory.along = lambda engine: memory  # type: ignore[method-assign]
+    tuning, can = gradient.GradientTuning(0.02, steps), engine.ops.repeats
+    ends: dict[str, np.ndarray] = {}
+
+    def move(name: str, target: Target, repeats: bool) -> None:
+        engine.ops.repeats = repeats
+        rng = np.random.default_rng(0)
+        made = gradient.update(chain.state, chain.gram, chain.solved, target, tuning, rng)
+        assert made is not None
+        ends[name] = made.place.W
+
+    ways: dict[str, Callable[[], Any]] = {
+        "recorded": lambda: move("recorded", aloft, can),
+        "step by step": lambda: move("step by step", aloft, False),
+        "through memory": lambda: move("through memory", memory, False),
+        "a sweep": lambda: sweep.step(chain, engine, model, sweep.Tuning(), STREAMS, 4),
+    }
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(repeats):
+        for name, action in ways.items():
+            times[name].append(median_ms(action, 1))
+    engine.ops.repeats = can
+    return {
+        "N": N, "d": d, "M": M, "steps": steps,
+        "milliseconds": {name: float(np.median(values)) for name, values in times.items()},
+        "single rounds": times,
+        "largest difference from memory": {
+            name: float(np.abs(W - ends["through memory"]).max()) for name, W in ends.items()
+        },
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chains", action="store_true", help="four chains of a fit, nothing else")
+    parser.add_argument("--trajectories", action="store_true", help="gradient moves, nothing else")
     parser.add_argument("--sweeps", type=int, default=60, help="of each of these chains")
     parser.add_argument("--rows", type=int, default=515_345)
     parser.add_argument("--inputs", type=int, default=90)
@@ -367,6 +417,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     stem = "gpu-chains" if arguments.chains else "gpu"
+    stem = "gpu-trajectories" if arguments.trajectories else stem
     out = arguments.out or Path(__file__).parent / "results" / f"{stem}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     if arguments.chains:
@@ -379,6 +430,13 @@ def main() -> None:
         return
     limits = limited_to(min(4, available_cores()))  # as a fit on a device does
     limits.__enter__()
+    if arguments.trajectories:
+        found = []
+        for N, d in PATHS:
+            found.append(trajectories_at(min(N, arguments.rows), d, arguments.frequencies))
+            print(json.dumps(found[-1]), flush=True)
+        out.write_text(json.dumps(found, indent=1) + "\n")
+        return
     rate = MatrixRate()
     sizes = [(min(32_000, arguments.rows), 16), (arguments.rows, arguments.inputs)]
     if arguments.large:

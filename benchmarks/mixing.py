@@ -33,8 +33,9 @@ All of it on 16 cores, in 10 minutes; what was measured is kept in --work:
 
 With --device cuda, default and jumps of each pair have one core and the pairs share a GPU: many
 more sweeps, so that chains come nearer to what they sample. The paper's algorithm is left out.
+Processes take turns on a GPU unless NVIDIA's MPS is at work (`nvidia-cuda-mps-control -d`).
 
-    python benchmarks/mixing.py --device cuda --jobs 12 --chains 4 --warm 85 --seconds 200 \
+    python benchmarks/mixing.py --device cuda --jobs 12 --chains 4 --warm 60 --seconds 140 \
         --work DIR [--out benchmarks/results/mixing-gpu.md]
 
 With --gradient-every 4 the schedule beside jumps makes a gradient move in every fourth sweep,

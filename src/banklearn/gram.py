@@ -179,8 +179,8 @@ class GramSum:
     """The statistic of the features at W, as a sum over blocks.
 
     The first `current` frequencies (all, if None) are those that the working weights see. Features
-    are kept in `kept`, if anywhere, for a :class:`GradientSum`. r stays where it was summed, as G
-    does, if it `stays`; W may be there, too.
+    are kept in `kept`, if anywhere, for a :class:`GradientSum`. If it `stays`, r remains where it
+    was summed, and of G the lower triangle is what a factor needs; W may be there, too.
     """
 
     def __init__(
@@ -226,8 +226,9 @@ class GramSum:
     def finish(self, ops: Ops, total: list[Any]) -> Gram:
         """The statistic from the accumulators."""
         G, r, scalars = total
-        r = r if self.stays else ops.host(r)
-        return Gram(ops.symmetric(G), r, scalars[:, 0], scalars[:, 1], ops)
+        if not self.stays:
+            G, r = ops.symmetric(G), ops.host(r)
+        return Gram(G, r, scalars[:, 0], scalars[:, 1], ops)
 
 
 class ProposalSum:
@@ -286,8 +287,8 @@ class GradientSum:
     With A_n = G + lam I = L L', mu_n = A_n^-1 r and a factor c (a_n / b_n, or 1 where the noise is
     known) the gradient in a row's features is -a A_n^-1 phi + c mu_n (a t - a mu_n'phi), row weight
     a; the chain rule through cosine and sine, and U = X W', does the rest. `kept` may have the
-    features of the same rows already. W, L, mu_n and factor may be where the sum is formed; then
-    it `stays` there.
+    features of the same rows already. Where the sum is formed, everything may be there: W, mu_n,
+    factor, and inverse = A_n^-1 in the place of L; then it `stays` there.
     """
 
     def __init__(
@@ -299,10 +300,11 @@ class GradientSum:
         mu_n: Sequence[Array],
         factor: float,
         kept: KeptFeatures | None = None,
-        stays: bool = False,
+        inverse: Sequence[Any] | None = None,
     ) -> None:
         self.W, self.trend, self.working, self.kept = W, trend, working, kept
-        self.L, self.mu_n, self.factor, self.stays = L, mu_n, factor, stays
+        self.L, self.mu_n, self.factor = L, mu_n, factor
+        self.inverse, self.stays = inverse, inverse is not None
         self.h = trend_columns(trend, W.shape[1])
         self._inverse: list[Any] = []
 
@@ -320,7 +322,8 @@ class GradientSum:
         scale = 1.0 / float(np.sqrt(self.W.shape[0]))
         Phi, unit = _features(ops, block, self.W, self.trend, scale, self.kept)
         if not self._inverse:  # once, not with every block
-            self._inverse = [unit * ops.inverse(L)[h:, :] for L in self.L]
+            inverse = self.inverse or [ops.inverse(L) for L in self.L]
+            self._inverse = [unit * part[h:, :] for part in inverse]
         slope = ops.zeros(self.W.shape[0], len(block.y))
         for t, work in enumerate(self.working(block, _latent(ops, Phi, unit))):
             if work.At.shape[0] == 0:

@@ -425,3 +425,107 @@ def test_equations_come_to_memory_as_rows(name):
     for a, b in ((found.L, wanted.L), (found.v, wanted.v)):
         assert a.flags.c_contiguous
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.abs(b).max())
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_step_costs_what_its_products_do_unless_a_gpu_waits(name):
+    """With few rows a sixteenth of a sweep, with very many more than one."""
+    works = []
+    for rows in (1000, 14_000, 500_000):
+        y = np.zeros(rows)
+        engine = DeviceEngine(np.zeros((rows, 1)), y, xp=library(name))
+        assert engine.work_of_step is None
+        engine.ops.waits = True
+        works.append(engine.work_of_step)
+    np.testing.assert_allclose(works, [0.0632, 0.1038, 0.8633], rtol=1e-3)
+    assert getattr(MemoryEngine(np.zeros((3, 1)), np.zeros(3)), "work_of_step", None) is None
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_chain_beside_others_works_where_it_is_without_a_gpu(name):
+    engine = DeviceEngine(np.zeros((3, 1)), np.zeros(3), xp=library(name))
+    with engine.ops.apart() as nothing:
+        assert nothing is None
+
+
+@pytest.mark.torch
+def test_what_cannot_be_recorded_runs_as_it_is(monkeypatch):
+    """Here there is no GPU to record anything: PyTorch says so, once."""
+    import contextlib
+
+    import torch
+
+    ops = DeviceEngine(np.zeros((3, 1)), np.zeros(3), xp=library("torch")).ops
+    assert ops.repeated(max) is max
+    tried = []
+
+    class Graph:
+        def capture_begin(self, *pool, capture_error_mode):
+            tried.append((pool, capture_error_mode))
+
+        def capture_end(self):
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+    class Stream:
+        def wait_stream(self, other):
+            pass
+
+    for name, value in (("CUDAGraph", Graph), ("Stream", Stream), ("current_stream", Stream)):
+        monkeypatch.setattr(torch.cuda, name, value)
+    for name in ("device", "stream"):
+        monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
+    ops.repeats = True
+    twice = ops.repeated(lambda x: (2.0 * x,))
+    for value in (1.0, 3.0):
+        (found,) = twice(torch.tensor(value))
+        assert float(found) == 2.0 * value
+    assert tried == [((), "thread_local")]
+    assert not ops.repeats
+
+
+@pytest.mark.torch
+def test_what_was_recorded_is_done_again_with_new_values(monkeypatch):
+    """The graph of this test does what the function did, on the tensors that it was shown."""
+    import contextlib
+
+    import torch
+
+    ops = DeviceEngine(np.zeros((3, 1)), np.zeros(3), xp=library("torch")).ops
+    log, functions = [], []
+
+    class Graph:
+        def capture_begin(self, *pool, capture_error_mode):
+            log.append(("begin", *pool))
+
+        def capture_end(self):
+            log.append(("end",))
+
+        def pool(self):
+            return "the last one's"
+
+        def replay(self):
+            functions[-1]()
+
+    class Stream:
+        def wait_stream(self, other):
+            log.append(("wait",))
+
+    for name, value in (("CUDAGraph", Graph), ("Stream", Stream), ("current_stream", Stream)):
+        monkeypatch.setattr(torch.cuda, name, value)
+    for name in ("device", "stream"):
+        monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
+    ops.repeats = True
+    out = torch.zeros(2)
+
+    def double(x):
+        functions.append(lambda: torch.mul(x, 2.0, out=out))
+        return (out,)
+
+    for pool in ((), ("the last one's",)):
+        twice, log[:] = ops.repeated(double), []
+        for values in ([1.0, 5.0], [3.0, -2.0]):
+            (found,) = twice(torch.tensor(values))
+            assert found is out
+            assert found.tolist() == [2.0 * value for value in values]
+        assert log == [("wait",), ("begin", *pool), ("end",), ("wait",)]
+    assert len(functions) == 2

@@ -6,7 +6,7 @@ array-api-strict. X stays on the device; row weights, targets and results travel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any
@@ -25,6 +25,9 @@ Array = NDArray[np.float64]
 
 #: Rows per block on a device: 16 cells.
 DEVICE_ROWS = 16 * BLOCK_ROWS
+#: What a step along the gradient and a sweep cost a GPU however few the rows are, in rows' work of
+#: a step, and what a row costs a sweep: waiting, and the accept step in memory.
+STEP_ROWS, SWEEP_ROWS, SWEEP_ROW = 18_000, 500_000, 0.6
 #: Blocks at work at the same time on a GPU: one's cosines beside another's products.
 LANES = 2
 
@@ -35,6 +38,9 @@ def _in_memory(values: Any) -> bool:
 
 class ArrayOps:
     """:class:`banklearn.gram.Ops` through the array API standard, float64 unless asked."""
+
+    #: Whether it takes longer to wait for a small result than to compute it.
+    waits = False
 
     def __init__(self, xp: Any, device: Any = None, dtype: str = "float64") -> None:
         self.xp, self.device = xp, device
@@ -84,6 +90,10 @@ class ArrayOps:
 
     def at_work(self) -> AbstractContextManager[Any]:
         """The context in which a lane works."""
+        return nullcontext()
+
+    def apart(self) -> AbstractContextManager[Any]:
+        """The context of a chain that runs beside others."""
         return nullcontext()
 
     def after(self, other: Any) -> None:
@@ -141,25 +151,30 @@ class ArrayOps:
         whole[:, rows] = self.host(part)
         return slope + self.xp.asarray(whole, device=self.device)
 
-    def inverse(self, L: Any) -> Any:
-        """(L L')^-1, formed where L is."""
-        if _in_memory(L):
-            return self.array(inverse_from_cholesky(L))
-        root = self.solve_lower(L, self.xp.eye(L.shape[0], dtype=L.dtype, device=self.device))
-        return self.array(root.T @ root)
+    def inverse(self, L: Array) -> Any:
+        """(L L')^-1, formed in memory."""
+        return self.array(inverse_from_cholesky(L))
 
     def factor(self, A: Any, added: float = 0.0) -> Any:
-        """The lower Cholesky factors of A + added I, matrices (..., P, P); NaN if not definite."""
-        xp = self.xp
-        try:
-            eye = xp.eye(A.shape[-1], dtype=A.dtype, device=self.device)
-            return xp.linalg.cholesky(A + added * eye)
-        except np.linalg.LinAlgError:
-            return xp.full_like(A, float("nan"))
+        """Lower Cholesky factors of A + added I, of lower triangles (..., P, P); NaN if it fails.
 
-    def solve_lower(self, L: Any, B: Any, transposed: bool = False) -> Any:
-        """L^-1 B, or L^-T B, for lower triangular matrices L (..., P, P) on the device."""
-        return self.xp.linalg.solve(self.xp.matrix_transpose(L) if transposed else L, B)
+        Nobody waits for it: what follows is NaN, too.
+        """
+        try:
+            return self.xp.linalg.cholesky(A + added * self._eye(A))
+        except np.linalg.LinAlgError:
+            return self.xp.full_like(A, float("nan"))
+
+    def inverse_factor(self, L: Any) -> Any:
+        """L^-1 for factors (..., P, P) on the device."""
+        return self.xp.linalg.solve(L, self.xp.broadcast_to(self._eye(L), L.shape))
+
+    def repeated(self, function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+        """A function of arrays that is called again and again: as it is."""
+        return function
+
+    def _eye(self, like: Any) -> Any:
+        return self.xp.eye(like.shape[-1], dtype=like.dtype, device=self.device)
 
     def select(self, C: Any, columns: NDArray[np.intp]) -> Any:
         """Selected on the device."""
@@ -226,6 +241,19 @@ class DeviceEngine:
         """Rows of the data."""
         return len(self.y)
 
+    @property
+    def lanes_at_work(self) -> int:
+        """Lanes that have at least two blocks each, or one lane."""
+        n_blocks = -(-len(self.y) // self.block_rows)
+        return max(1, min(self.n_lanes, n_blocks // 2))
+
+    @property
+    def work_of_step(self) -> float | None:
+        """Work of a step along the gradient, in sweeps; None where it is that of its products."""
+        if not self.ops.waits:
+            return None
+        return (STEP_ROWS + self.n_rows) / (SWEEP_ROW * (SWEEP_ROWS + self.n_rows))
+
     def bytes_of_chain(self, M: int, h: int, tasks: int) -> int:
         """What a chain of M frequencies and h trend columns takes on the device, from above.
 
@@ -250,8 +278,7 @@ class DeviceEngine:
 
     def sum(self, statistic: Statistic[Any]) -> Any:
         """Add the blocks in order, in turn to the totals of the lanes, and these in order."""
-        n_blocks = -(-len(self.y) // self.block_rows)
-        lanes = self.ops.lanes(max(1, min(self.n_lanes, n_blocks // 2)))
+        lanes = self.ops.lanes(self.lanes_at_work)
         totals: list[list[Any]] = []
         for i, block in enumerate(self.blocks()):
             lane = lanes[i % len(lanes)]

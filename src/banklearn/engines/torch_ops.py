@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from banklearn.engines.device import ArrayOps
 from banklearn.engines.fused import CosSin, add_lower_square, first_kernel
+from banklearn.engines.repeated import Repeated
 from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, trend_columns
 from banklearn.numerics.linalg import JitterCount
@@ -21,6 +23,8 @@ Array = NDArray[np.float64]
 ON_HOST = 384
 #: From this many phases on, compiling a kernel for them is worth it.
 FUSE_FROM = 2**22
+#: With fewer rows a symmetric product is one whole product: parts would take longer to start.
+WORTH_PARTS = 4096
 #: Rows of work space begin at multiples of this many numbers, which products like.
 ALIGNED = 16
 
@@ -72,6 +76,10 @@ class TorchOps(ArrayOps):
         self.cos_sin: tuple[str, ...] = ("nvrtc", "triton")
         self.square_parts = 4
         self.joined = True
+        #: Whether steps are recorded and done again (:mod:`.repeated`), where, and the last one.
+        self.repeats = self.waits = self._on_gpu
+        self.recorder: Any = None
+        self.recorded: Any = None
 
     @property
     def _on_gpu(self) -> bool:
@@ -99,6 +107,15 @@ class TorchOps(ArrayOps):
             return nullcontext()
         self.stream.wait_stream(self.torch.cuda.current_stream(self.device))
         working: AbstractContextManager[Any] = self.torch.cuda.stream(self.stream)
+        return working
+
+    def apart(self) -> AbstractContextManager[Any]:
+        """A CUDA stream of its own, so that what is small goes on beside what others do."""
+        if not self._on_gpu:
+            return nullcontext()
+        stream = self.torch.cuda.Stream(self.device)
+        stream.wait_stream(self.torch.cuda.current_stream(self.device))
+        working: AbstractContextManager[Any] = self.torch.cuda.stream(stream)
         return working
 
     def after(self, other: Any) -> None:
@@ -202,7 +219,8 @@ class TorchOps(ArrayOps):
         Q = A.shape[0]
         if self.square_parts == 0 and A.dtype == C.dtype and add_lower_square(C[t], A, factor):
             return
-        width = max(128, -(-Q // (self.square_parts or 4)))
+        parts = (self.square_parts or 4) if A.shape[1] >= WORTH_PARTS else 1
+        width = max(128, -(-Q // parts))
         for start in range(0, Q, width):
             stop = min(start + width, Q)
             self._accumulate(C[t, start:stop, :stop], A[start:stop], A[:stop], factor)
@@ -241,16 +259,14 @@ class TorchOps(ArrayOps):
         slope.addcmul_(Phi[0::2], R[1::2])
         return slope.addcmul_(Phi[1::2], R[0::2], value=-1.0)
 
-    def inverse(self, L: Any) -> Any:
-        """(L L')^-1 on the device: of the factor's inverse, which takes half of the time."""
-        torch = self.torch
-        if not torch.is_tensor(L):
-            L = torch.as_tensor(np.ascontiguousarray(L), device=self.device)
-        root = self.solve_lower(L, torch.eye(len(L), dtype=L.dtype, device=L.device))
+    def inverse(self, L: Array) -> Any:
+        """(L L')^-1 on the device, from L^-1: half of the time that PyTorch's own takes."""
+        lower = self.torch.as_tensor(np.ascontiguousarray(L), device=self.device)
+        root = self.inverse_factor(lower)
         return (root.T @ root).to(self.dtype)
 
     def factor(self, A: Any, added: float = 0.0) -> Any:
-        """The lower Cholesky factors of A + added I; NaN, which nobody waits for, if that fails."""
+        """Lower Cholesky factors of A + added I; NaN, which nobody waits for, if that fails."""
         if added:
             A = A.clone()
             A.diagonal(dim1=-2, dim2=-1).add_(added)
@@ -258,10 +274,20 @@ class TorchOps(ArrayOps):
         L.diagonal(dim1=-2, dim2=-1).masked_fill_((info != 0)[..., None], float("nan"))
         return L
 
-    def solve_lower(self, L: Any, B: Any, transposed: bool = False) -> Any:
-        """L^-1 B, or L^-T B, for lower triangular matrices L (..., P, P)."""
-        solve = self.torch.linalg.solve_triangular
-        return solve(L.mT, B, upper=True) if transposed else solve(L, B, upper=False)
+    def inverse_factor(self, L: Any) -> Any:
+        """L^-1 for factors (..., P, P)."""
+        return self.torch.linalg.solve_triangular(L, self._eye(L), upper=False)
+
+    def repeated(self, function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+        """The same function of tensors, which a GPU does again with one call."""
+        return Repeated(function, self) if self.repeats else function
+
+    def _eye(self, like: Any) -> Any:
+        """Made once for a shape; nobody writes to it."""
+        name = f"eye {tuple(like.shape)}"
+        if name not in self._work:
+            self._work[name] = super()._eye(like).expand(like.shape).contiguous()
+        return self._work[name]
 
     def ridge(self, G: Any, r: Array, lam: float, count: JitterCount) -> Ridge:
         """Factored on the device; in memory, with jitter, where that fails."""

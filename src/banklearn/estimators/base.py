@@ -296,7 +296,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         stages = growing_stages(engine.n_rows, self.n_warmup) if self.growing_warmup else ()
         looks = settling.looks_of(self.n_draws)
         plan = Plan(self.n_warmup, looks[-1], self.thin, None, stages)
-        tuning = tuning_of(self)
+        tuning = tuning_of(self, engine)
         start = self._start
         shelf = self._resumption.shelf(self, engine, seed)
         watched_value = "log evidence" if model.likelihood.fixed_weights else "log lik."
@@ -320,7 +320,8 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
                 if spread:
                     return spread.run(job, monitored(stop), stop, bookmark)
                 own = layout.engine_of(engine)
-                with team(layout.team), shared.member() if shared else nullcontext():
+                member = shared.member() if shared else nullcontext()
+                with team(layout.team), layout.apart(own), member:
                     return job.run(own, rows, monitored(stop), stop, bookmark)
 
             shared = engine if isinstance(engine, ChunkedEngine) else None

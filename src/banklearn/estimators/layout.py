@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,11 @@ class Layout:
     def engine_of(self, engine: Any) -> Any:
         """What one of the chains sums with."""
         return engine.beside() if self.at_once > 1 and hasattr(engine, "beside") else engine
+
+    def apart(self, engine: Any) -> AbstractContextManager[Any]:
+        """Where a chain works with what `engine_of` gave."""
+        beside = self.at_once > 1 and isinstance(engine, DeviceEngine)
+        return engine.ops.apart() if beside else nullcontext()
 
     def share(self, seconds: float, n_chains: int) -> float:
         """The part of the time that a chain has: those that wait for others share it with them."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from banklearn.sampler.frequencies import Moves
 from banklearn.sampler.gradient import GradientTuning
-from banklearn.sampler.schedule import Pace
+from banklearn.sampler.schedule import STEP, Pace
 from banklearn.sampler.sweep import Tuning
 
 if TYPE_CHECKING:
@@ -23,17 +23,18 @@ def moves_of(estimator: Chooses) -> Moves:
     )
 
 
-def tuning_of(estimator: BankBase) -> Tuning:
-    """The tuning with which its chains begin; warm-up adapts it."""
+def tuning_of(estimator: BankBase, engine: Any = None) -> Tuning:
+    """The tuning with which its chains begin on an engine; warm-up adapts it."""
     if getattr(estimator, "inference", "") == "laplace-mh":  # the joint move, and no other
         return Tuning(moves_of(estimator))
     auto = estimator.gradient_every == "auto"
     length = estimator.gradient_length
+    work = getattr(engine, "work_of_step", None)
     return Tuning(
         moves_of(estimator),
         interweave_every=estimator.interweave_every,
         scheme=estimator.proposal,
         gradient_every=0 if auto else int(estimator.gradient_every),
         gradient=GradientTuning(length=length, reach=1 if estimator.n_warmup else None),
-        pace=Pace() if auto else None,
+        pace=Pace(step=work or STEP) if auto else None,
     )

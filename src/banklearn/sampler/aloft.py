@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from banklearn.gram import Block, GradientSum, GramSum, Latent, Working, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend
+from banklearn.model.kept_features import KeptFeatures
 from banklearn.model.niw import NIW
 
 Array = NDArray[np.float64]
@@ -27,13 +28,13 @@ Array = NDArray[np.float64]
 class Spot:
     """A place on a device: frequencies, log density up to a constant, and what gives its gradient.
 
-    L and mu_n are the factors and mean weights of every task, c the expected precision of the
+    inverse and mu_n are A_n^-1 and the mean weights of every task, c the expected precision of the
     noise, prior_pull the gradient of the prior's part.
     """
 
     W: Any
     height: Any
-    L: Sequence[Any]
+    inverse: Sequence[Any]
     mu_n: Sequence[Any]
     c: Any
     prior_pull: Any
@@ -55,6 +56,11 @@ class Resident:
         self.working, self.ops = working, ops
         self.moved: dict[int, Sequence[Working]] = {}
 
+    @property
+    def all_there(self) -> bool:
+        """Whether all tasks see all rows; sums over some of them go through memory."""
+        return all(work.rows is None for works in self.moved.values() for work in works)
+
     def __call__(self, block: Block, latent: Latent) -> Sequence[Working]:
         """What the working function gave for this block, on the device."""
         if block.start not in self.moved:
@@ -64,6 +70,26 @@ class Resident:
                 for work in self.working(block, latent)
             ]
         return self.moved[block.start]
+
+
+class LastFeatures(KeptFeatures):
+    """The features that each lane formed last are in its work space: its only block needs no more.
+
+    Whoever asks for others through this, at any frequencies, overwrites them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[int, tuple[Any, int, tuple[Any, float]]] = {}
+
+    def of(
+        self, ops: Any, X: Any, start: int, W: Any, trend: Trend, scale: float
+    ) -> tuple[Any, float]:
+        """What ``ops.features`` gives for the rows X of the block that begins at `start`."""
+        last = self._last.get(id(ops))
+        if last is None or last[0] is not W or last[1] != start:
+            last = self._last[id(ops)] = (W, start, ops.features(X, W, trend, scale, "Phi"))
+        return last[2]
 
 
 class Aloft:
@@ -86,19 +112,17 @@ class Aloft:
         self.engine, self.ops, self.xp = engine, engine.ops, engine.ops.xp
         self.likelihood, self.trend, self.lam = likelihood, trend, lam
         self.working, self.hurried = Resident(working, self.ops), hurried
-        d, counts = len(base.mu0), np.array([len(part) for part in members])
-        belongs = np.zeros((len(members), int(counts.sum())))
+        self.kept = LastFeatures()
+        counts = np.array([len(part) for part in members])
+        weights = np.zeros((len(members), 1 + int(counts.sum())))
+        weights[:, 0] = base.kappa
         for k, part in enumerate(members):
-            belongs[k, part] = 1.0
-        kappa, nu = base.kappa + counts, base.nu + counts
-        self.belongs, self.nu = self.there(belongs), self.there(nu)
-        self.by_count = self.there(1.0 / np.maximum(counts, 1)[:, None])
-        self.by_kappa = self.there(1.0 / kappa[:, None])
-        self.pulls_by = self.there((nu[:, None] * belongs)[:, :, None])
-        self.shrink = self.there((base.kappa * counts / kappa)[:, None, None])
-        self.mu0, self.Psi0 = self.there(base.mu0), self.there(base.Psi)
-        self.weighed_mu0 = self.there(base.kappa * base.mu0)
-        self.eye = self.there(np.broadcast_to(np.eye(d), (len(members), d, d)))
+            weights[k, 1 + part] = 1.0
+        nu = (base.nu + counts)[:, None]
+        self.weights, self.each = self.there(weights), self.there(weights[:, :, None])
+        self.by_kappa = self.there(1.0 / (base.kappa + counts)[:, None])
+        self.nu, self.pulling = self.there(nu), self.there((-nu * weights[:, 1:])[:, :, None])
+        self.mu0, self.Psi0 = self.there(base.mu0[None]), self.there(base.Psi)
 
     def there(self, values: Array) -> Any:
         """Values from memory on the device, in double precision."""
@@ -112,17 +136,18 @@ class Aloft:
 
     def at(self, W: Any) -> Spot:
         """A new place: one pass over the data."""
-        xp, ops = self.xp, self.ops
-        tasks = self.likelihood.tasks
-        gram = self.engine.sum(GramSum(W, self.trend, self.working, tasks, stays=True))
+        xp, ops, tasks = self.xp, self.ops, self.likelihood.tasks
+        sums = GramSum(W, self.trend, self.working, tasks, kept=self.kept, stays=True)
+        gram = self.engine.sum(sums)
         a_n, rest = self.likelihood.accept_form(gram)
         height, pull = self._prior(W)
-        factors, means, c = [], [], 1.0
+        inverses, means, c = [], [], 1.0
         for t in range(tasks):
             L = ops.factor(gram.G[t, ...], self.lam)
-            v = ops.solve_lower(L, gram.r[t, :, None])
-            factors.append(L)
-            means.append(ops.solve_lower(L, v, transposed=True)[:, 0])
+            root = ops.inverse_factor(L)
+            v = root @ gram.r[t, :]
+            inverses.append(root.T @ root)
+            means.append(root.T @ v)
             height = height - xp.sum(xp.log(xp.linalg.diagonal(L)))
             half_quadratic = 0.5 * xp.sum(v * v)
             if a_n > 0.0:  # the noise is integrated out, and there is one task
@@ -130,13 +155,12 @@ class Aloft:
                 height, c = height - a_n * xp.log(left), a_n / left
             else:
                 height = height + half_quadratic
-        return Spot(W, height, factors, means, c, pull)
+        return Spot(W, height, [ops.array(part) for part in inverses], means, c, pull)
 
     def sloping(self, place: Spot) -> Slope:
         """The gradients there: one pass."""
-        sums = GradientSum(
-            place.W, self.trend, self.working, place.L, place.mu_n, place.c, stays=True
-        )
+        W, mu_n, c, inverse = place.W, place.mu_n, place.c, place.inverse
+        sums = GradientSum(W, self.trend, self.working, (), mu_n, c, self.kept, inverse)
         slope = self.engine.sum(sums)
         return Slope(place, slope, slope + place.prior_pull)
 
@@ -144,21 +168,31 @@ class Aloft:
         """Minus the log density plus half the squares of the momenta."""
         return -place.height + 0.5 * self.xp.sum(q * q)
 
+    def again(self, leap: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+        """A step that the device repeats, unless it has many rows or needs memory for some."""
+        if self.engine.lanes_at_work > 1 or not self.working.all_there:
+            return leap
+        repeated = self.ops.repeated(leap)
+
+        def step(*values: Any) -> tuple[Any, ...]:
+            point, q, energy = repeated(*values)
+            return point, q, energy + 0.0  # the next step overwrites it
+
+        return step
+
     def _prior(self, W: Any) -> tuple[Any, Any]:
         """What is left of the components, integrated out: log density and its gradient.
 
-        :func:`.niw.log_marginal` and :func:`.niw.marginal_slope` of all components together.
+        :func:`.niw.log_marginal` and :func:`.niw.marginal_slope` of all components together. The
+        base measure's mean is like kappa_0 members more of each: with mu_k as in the posterior
+        Psi_k = Psi_0 + sum_j (W_j - mu_k)(W_j - mu_k)' + kappa_0 (mu_0 - mu_k)(mu_0 - mu_k)'.
         """
         xp, ops = self.xp, self.ops
-        sums = self.belongs @ W
-        mean = sums * self.by_count
-        centred, shift = W - self.belongs.T @ mean, mean - self.mu0
-        spread = (self.belongs[:, None, :] * centred.T[None, :, :]) @ centred[None, :, :]
-        Psi = self.Psi0 + spread + self.shrink * shift[:, :, None] * shift[:, None, :]
-        root = ops.factor(Psi)
-        log_det = 2.0 * xp.sum(xp.log(xp.linalg.diagonal(root)), axis=1)
-        off = W - self.belongs.T @ ((self.weighed_mu0 + sums) * self.by_kappa)
-        white = ops.solve_lower(root, self.eye)
-        pulls = (off[None, :, :] @ xp.matrix_transpose(white)) @ white
-        pull = -xp.sum(self.pulls_by * pulls, axis=0)
-        return -0.5 * xp.sum(self.nu * log_det), pull
+        rows = xp.concat([self.mu0, W], axis=0)
+        mu = (self.weights @ rows) * self.by_kappa
+        off = rows[None, :, :] - mu[:, None, :]
+        root = ops.factor(self.Psi0 + xp.matrix_transpose(self.each * off) @ off)
+        white = ops.inverse_factor(root)
+        pulls = (off[:, 1:, :] @ xp.matrix_transpose(white)) @ white
+        log_det = xp.log(xp.linalg.diagonal(root))
+        return -xp.sum(self.nu * log_det), xp.sum(self.pulling * pulls, axis=0)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -117,6 +118,10 @@ class Outcome:
     rounding: float
 
 
+#: (W, pull, q) to the point, momenta and energy after one step.
+Leap = Callable[..., tuple[Any, ...]]
+
+
 class Path(Protocol):
     """What a trajectory follows: a :class:`.Target` in memory, or one :class:`.Aloft`."""
 
@@ -136,6 +141,10 @@ class Path(Protocol):
         """Minus the log density plus half the squares of the momenta."""
         ...
 
+    def again(self, leap: Leap) -> Leap:
+        """The same step in whatever way is quick, if it is made many times."""
+        ...
+
     def there(self, values: Array) -> Any:
         """Values from memory where it computes."""
         ...
@@ -145,10 +154,18 @@ class Path(Protocol):
         ...
 
 
+def leap(target: Path, root: Any, step: float, W: Any, pull: Any, q: Any) -> tuple[Any, Any, Any]:
+    """One leapfrog step: half kick, move, half kick; the energy after it."""
+    q = q + 0.5 * step * (pull @ root)
+    point = target.sloping(target.at(W + step * (q @ root.T)))
+    q = q + 0.5 * step * (point.pull @ root)
+    return point, q, target.energy(point.place, q)
+
+
 def trajectory(
     target: Path, start: Any, q: Any, root: Any, step: float, length: int
 ) -> tuple[Any, Any] | None:
-    """`length` leapfrog steps: half kick, move, half kick. Reversible and volume preserving.
+    """`length` leapfrog steps: reversible and volume preserving.
 
     None where it is lost, which it then is from either end. LateError where the time that is left
     would not do for steps that take as long as the longest so far. Both are looked at after so many
@@ -156,18 +173,17 @@ def trajectory(
     """
     point, longest = start, 0.0
     lowest = highest = float(target.energy(start.place, q))
+    again = target.again(partial(leap, target, root, step))
     unseen: list[Any] = []
     begin = time.perf_counter()
     for left in range(length, 0, -1):
         if target.hurried(left * longest):
             raise LateError
-        q = q + 0.5 * step * (point.pull @ root)
-        point = target.sloping(target.at(point.place.W + step * (q @ root.T)))
-        q = q + 0.5 * step * (point.pull @ root)
-        unseen.append(target.energy(point.place, q))
+        point, q, here = again(point.place.W, point.pull, q)
+        unseen.append(here)
         if left > 1 and len(unseen) < target.steps_between_looks:
             continue
-        energies = [float(here) for here in unseen]
+        energies = [float(there) for there in unseen]
         lowest, highest = min(lowest, *energies), max(highest, *energies)
         if not (np.isfinite(energies).all() and highest - lowest <= LOST):
             return None

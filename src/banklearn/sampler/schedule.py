@@ -7,8 +7,12 @@ sweep, gradient moves get ODDS (1 - a) / a times the work of the sweeps, but nev
 Warm-up on some of the rows is where long trajectories are learned for little, and more candidates
 are taken there than will be on all rows: up to FEW_OF_PART they begin there already.
 
+A GPU with few rows is different: a sweep there is waiting for decisions in memory, and steps are
+next to nothing (``work_of_step`` of its engine). Where a step is CHEAP, gradient moves always get
+EASY times the work of the sweeps, or more by the rule above.
+
 Warm-up measures a, as a running mean, and the pace is frozen with it. Work is counted, not timed:
-the same seed gives the same schedule on every machine.
+the same seed gives the same schedule on every machine of a kind.
 """
 
 from __future__ import annotations
@@ -23,8 +27,12 @@ FEW_OF_PART = 0.55
 ODDS = 1.0 / 3.0
 #: Work of gradient moves for that of sweeps where hardly any place takes one.
 MOST = 1.5
-#: Work of a step of a trajectory, in sweeps.
+#: Work of a step of a trajectory, in sweeps, where it is that of its products.
 STEP = 0.6
+#: Steps of less work than this are cheap: a trajectory of 24 takes less than five sweeps.
+CHEAP = 0.2
+#: Work of gradient moves for that of sweeps where steps are cheap, however many take a candidate.
+EASY = 0.75
 #: Weight of the last sweep in the running mean.
 RATE = 0.1
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -38,6 +46,8 @@ class Pace:
     taken: float | None = None
     #: Whether sweeps see all rows.
     whole: bool = True
+    #: Work of a step, in sweeps.
+    step: float = STEP
 
     def due(self, sweep: int) -> bool:
         """Whether this sweep has a gradient move.
@@ -52,4 +62,6 @@ class Pace:
         mean = taken if self.taken is None else (1.0 - RATE) * self.taken + RATE * taken
         few = mean < (FEW if self.whole else FEW_OF_PART)
         work = min(ODDS * (1.0 - mean) / max(mean, 1e-12), MOST) if few else 0.0
-        return replace(self, rate=min(work / (STEP * length), 1.0), taken=mean)
+        if self.step < CHEAP:
+            work = max(work, EASY)
+        return replace(self, rate=min(work / (self.step * length), 1.0), taken=mean)
