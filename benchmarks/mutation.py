@@ -82,10 +82,17 @@ TESTS = {
         "tests/sampler/test_frequencies.py",
         "tests/sampler/test_conditionals.py",
     ),
+    "sampler/aloft.py": ("tests/sampler/test_aloft.py",),
     "sampler/gradient.py": (
         "tests/sampler/test_adapt.py",
         "tests/sampler/test_gradient.py",
         "tests/sampler/test_sweep.py",
+        "tests/sampler/test_aloft.py",
+    ),
+    "sampler/target.py": (
+        "tests/sampler/test_gradient.py",
+        "tests/gram/test_kept_features.py",
+        "tests/sampler/test_aloft.py",
     ),
     "sampler/halving.py": ("tests/sampler/test_halving.py", "tests/sampler/test_accept.py"),
     "sampler/interweave.py": (

@@ -22,6 +22,7 @@ CRP = ("tests/sampler/test_assignments.py",)
 ACCEPT = ("tests/sampler/test_accept.py",)
 PROPOSALS = ("tests/sampler/test_frequencies.py",)
 GRADIENT = ("tests/sampler/test_gradient.py",)
+ALOFT = ("tests/sampler/test_aloft.py",)
 KEPT = ("tests/gram/test_kept_features.py",)
 EXCHANGE = ("tests/sampler/test_exchange.py",)
 SWEEP = ("tests/sampler/test_sweep.py",)
@@ -411,7 +412,7 @@ MUTANTS = (
     ),
     Mutant(
         "a height without the prior's part",
-        "sampler/gradient.py",
+        "sampler/target.py",
         "solved.log_evidence + sum(niw.log_marginal(self.base, law) for law in laws)",
         "solved.log_evidence",
         GRADIENT,
@@ -440,8 +441,8 @@ MUTANTS = (
     Mutant(
         "a second half kick that is left out",
         "sampler/gradient.py",
-        "        q = q + 0.5 * step * (point.pull @ root)\n        here = energy",
-        "        here = energy",
+        "    q = q + 0.5 * step * (point.pull @ root)\n    return point",
+        "    return point",
         GRADIENT,
     ),
     Mutant(
@@ -454,7 +455,7 @@ MUTANTS = (
     Mutant(
         "a Hamiltonian move decided by sums in single precision",
         "sampler/gradient.py",
-        "there = end.place if exact else target.at(end.place.W)",
+        "there = end.place if exact else target.at(followed.back(end.place.W))",
         "there = end.place",
         GRADIENT,
     ),
@@ -467,10 +468,52 @@ MUTANTS = (
     ),
     Mutant(
         "a check in double precision with features kept in single precision",
-        "sampler/gradient.py",
+        "sampler/target.py",
         "other.engine, other.kept = engine, KeptFeatures()",
         "other.engine = engine\n        self.kept = other.kept = KeptFeatures()",
         KEPT,
+    ),
+    Mutant(
+        "a base measure whose mean counts for one member on a device",
+        "sampler/aloft.py",
+        "        weights[:, 0] = base.kappa\n",
+        "        weights[:, 0] = 1.0\n",
+        ALOFT,
+    ),
+    Mutant(
+        "a height on a device with half of the prior's part",
+        "sampler/aloft.py",
+        "return -xp.sum(self.nu * log_det)",
+        "return -0.5 * xp.sum(self.nu * log_det)",
+        ALOFT,
+    ),
+    Mutant(
+        "a gradient on a device with the noise of the prior",
+        "sampler/aloft.py",
+        "height, c = height - a_n * xp.log(left), a_n / left",
+        "height, c = height - a_n * xp.log(left), a_n / rest",
+        ALOFT,
+    ),
+    Mutant(
+        "features on a device that were another block's",
+        "sampler/aloft.py",
+        " or last[1] != start:",
+        ":",
+        ALOFT,
+    ),
+    Mutant(
+        "a path on a device that is never looked at",
+        "sampler/gradient.py",
+        "        if left > 1 and len(unseen) < target.steps_between_looks:\n",
+        "        if left > 1 and target.steps_between_looks > 1:\n",
+        ALOFT,
+    ),
+    Mutant(
+        "gradient moves that are always cheap",
+        "sampler/schedule.py",
+        "        if self.step < CHEAP:\n",
+        "        if self.step < 1e9:\n",
+        SCHEDULE,
     ),
     Mutant(
         "components that stay where a trajectory began",
@@ -883,8 +926,8 @@ MUTANTS = (
     Mutant(
         "chains without their team",
         "estimators/base.py",
-        "with team(layout.team), shared",
-        "with team(1), shared",
+        "with team(layout.team), layout.apart",
+        "with team(1), layout.apart",
         LAYOUT,
     ),
 )

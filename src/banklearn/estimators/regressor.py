@@ -100,7 +100,8 @@ class BankRegressor(RegressorMixin, BankBase):
         Warm up on growing subsamples of the rows.
     gradient_every, gradient_length : int
         A Hamiltonian move of all frequencies every so many sweeps (0: never; "auto": where few
-        candidates are taken in warm-up, the fewer, the more often), and its steps.
+        candidates are taken in warm-up, the fewer, the more often, and on a GPU with few rows,
+        where they are cheap), and its steps.
     merge_duplicates : bool
         Merge rows that are equal in X and y into one with their weight. Rows that come in blocks
         are never merged; switch it off here for the same draws as there.
