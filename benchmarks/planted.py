@@ -496,7 +496,7 @@ MUTANTS = (
     ),
     Mutant(
         "features on a device that were another block's",
-        "sampler/aloft.py",
+        "model/kept_features.py",
         " or last[1] != start:",
         ":",
         ALOFT,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, feature_rows, trend_columns
-from banklearn.model.kept_features import KeptFeatures
+from banklearn.model.kept_features import Features
 from banklearn.numerics.blas import times
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.scratch import scratch
@@ -158,7 +158,7 @@ class Gram:
 
 
 def _features(
-    ops: Ops, block: Block, W: Array, trend: Trend, scale: float, kept: KeptFeatures | None
+    ops: Ops, block: Block, W: Array, trend: Trend, scale: float, kept: Features | None
 ) -> tuple[Any, float]:
     if kept is None:
         return ops.features(block.X, W, trend, scale, "Phi")
@@ -190,7 +190,7 @@ class GramSum:
         working: WorkingFunction,
         tasks: int,
         current: int | None = None,
-        kept: KeptFeatures | None = None,
+        kept: Features | None = None,
         stays: bool = False,
     ) -> None:
         self.W, self.trend, self.working, self.tasks = W, trend, working, tasks
@@ -299,7 +299,7 @@ class GradientSum:
         L: Sequence[Array],
         mu_n: Sequence[Array],
         factor: float,
-        kept: KeptFeatures | None = None,
+        kept: Features | None = None,
         inverse: Sequence[Any] | None = None,
     ) -> None:
         self.W, self.trend, self.working, self.kept = W, trend, working, kept

@@ -1,5 +1,8 @@
 """Every engine gives the sums of the memory engine, whatever array library it computes with."""
 
+import contextlib
+from typing import ClassVar
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -448,54 +451,83 @@ def test_a_chain_beside_others_works_where_it_is_without_a_gpu(name):
         assert nothing is None
 
 
-@pytest.mark.torch
-def test_what_cannot_be_recorded_runs_as_it_is(monkeypatch):
-    """Here there is no GPU to record anything: PyTorch says so, once."""
-    import contextlib
+class Stream:
+    """What stands for a CUDA stream; there is no GPU here."""
 
+    log: ClassVar[list] = []
+
+    def __init__(self, priority=0):
+        self.priority = priority
+
+    def wait_stream(self, other):
+        self.log.append(("wait", self.priority))
+
+
+@pytest.fixture
+def without_gpu(monkeypatch):
+    """Operations that record, and a function that takes the place of what only a GPU has."""
     import torch
 
-    ops = DeviceEngine(np.zeros((3, 1)), np.zeros(3), xp=library("torch")).ops
-    assert ops.repeated(max) is max
-    tried = []
+    from banklearn.engines import repeated
+
+    def stand_in(graph):
+        Stream.log.clear()
+        monkeypatch.setattr(repeated, "_recorders", {})
+        monkeypatch.setattr(repeated, "_failed", [])
+        values = {"CUDAGraph": graph, "Stream": Stream, "current_stream": Stream}
+        values |= {"current_device": lambda: 0, "graph_pool_handle": lambda: "a new pool"}
+        values |= {"device": lambda _: contextlib.nullcontext()}
+        values |= {"stream": lambda _: contextlib.nullcontext()}
+        for name, value in values.items():
+            monkeypatch.setattr(torch.cuda, name, value)
+        ops = DeviceEngine(np.zeros((3, 1)), np.zeros(3), xp=library("torch")).ops
+        assert ops.repeated(max) is max
+        ops.repeats = True
+        return ops
+
+    return stand_in
+
+
+@pytest.mark.torch
+def test_what_cannot_be_recorded_runs_as_it_is(without_gpu, monkeypatch):
+    """It is tried once, and PyTorch is told that no memory is taken for it any more."""
+    import torch
+
+    from banklearn.engines import repeated
+
+    tried, ended = [], []
 
     class Graph:
-        def capture_begin(self, *pool, capture_error_mode):
+        def capture_begin(self, pool, capture_error_mode):
             tried.append((pool, capture_error_mode))
 
         def capture_end(self):
             raise RuntimeError("operation not permitted when stream is capturing")
 
-    class Stream:
-        def wait_stream(self, other):
-            pass
-
-    for name, value in (("CUDAGraph", Graph), ("Stream", Stream), ("current_stream", Stream)):
-        monkeypatch.setattr(torch.cuda, name, value)
-    for name in ("device", "stream"):
-        monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
-    ops.repeats = True
+    ops = without_gpu(Graph)
+    ending = lambda *arguments: ended.append(arguments)  # noqa: E731
+    monkeypatch.setattr(torch._C, "_cuda_endAllocateToPool", ending, raising=False)
     twice = ops.repeated(lambda x: (2.0 * x,))
-    for value in (1.0, 3.0):
-        (found,) = twice(torch.tensor(value))
-        assert float(found) == 2.0 * value
-    assert tried == [((), "thread_local")]
+    with pytest.warns(RuntimeWarning, match=r"could not be recorded .*not permitted"):
+        assert float(twice(torch.tensor(1.0))[0]) == 2.0
+    assert float(twice(torch.tensor(3.0))[0]) == 6.0
+    assert tried == [("a new pool", "thread_local")]
+    assert ended == [(0, "a new pool")]
+    assert len(repeated._failed) == 1
     assert not ops.repeats
+    assert ops.repeated(max) is max
 
 
 @pytest.mark.torch
-def test_what_was_recorded_is_done_again_with_new_values(monkeypatch):
+def test_what_was_recorded_is_done_again_with_new_values(without_gpu):
     """The graph of this test does what the function did, on the tensors that it was shown."""
-    import contextlib
-
     import torch
 
-    ops = DeviceEngine(np.zeros((3, 1)), np.zeros(3), xp=library("torch")).ops
-    log, functions = [], []
+    log, functions = Stream.log, []
 
     class Graph:
-        def capture_begin(self, *pool, capture_error_mode):
-            log.append(("begin", *pool))
+        def capture_begin(self, pool, capture_error_mode):
+            log.append(("begin", pool))
 
         def capture_end(self):
             log.append(("end",))
@@ -506,26 +538,19 @@ def test_what_was_recorded_is_done_again_with_new_values(monkeypatch):
         def replay(self):
             functions[-1]()
 
-    class Stream:
-        def wait_stream(self, other):
-            log.append(("wait",))
-
-    for name, value in (("CUDAGraph", Graph), ("Stream", Stream), ("current_stream", Stream)):
-        monkeypatch.setattr(torch.cuda, name, value)
-    for name in ("device", "stream"):
-        monkeypatch.setattr(torch.cuda, name, lambda _: contextlib.nullcontext())
-    ops.repeats = True
-    out = torch.zeros(2)
+    ops, out = without_gpu(Graph), torch.zeros(2)
 
     def double(x):
         functions.append(lambda: torch.mul(x, 2.0, out=out))
         return (out,)
 
-    for pool in ((), ("the last one's",)):
-        twice, log[:] = ops.repeated(double), []
+    for pool in ("a new pool", "the last one's"):
+        twice = ops.repeated(double)
+        log.clear()
         for values in ([1.0, 5.0], [3.0, -2.0]):
             (found,) = twice(torch.tensor(values))
             assert found is out
             assert found.tolist() == [2.0 * value for value in values]
-        assert log == [("wait",), ("begin", *pool), ("end",), ("wait",)]
+        # On a stream of its own priority, after what was told before and before what follows.
+        assert log == [("wait", -1), ("begin", pool), ("end",), ("wait", 0)]
     assert len(functions) == 2

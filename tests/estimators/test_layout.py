@@ -1,6 +1,7 @@
 """How chains share the machine: side by side where that helps, with work space of their own."""
 
 import threading
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,11 +13,13 @@ from banklearn.engines.device import ArrayOps, DeviceEngine
 from banklearn.engines.memory import MemoryEngine
 from banklearn.estimators import base, layout
 from banklearn.estimators.layout import Layout, lay_out
+from banklearn.estimators.moves import tuning_of
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.priors import Prior
 from banklearn.numerics import blas, threads, trig
-from banklearn.sampler import run
+from banklearn.sampler import run, sweep
+from banklearn.sampler.schedule import STEP
 from banklearn.sampler.sweep import Model
 from helpers import close
 from libraries import LIBRARIES, library
@@ -326,3 +329,43 @@ def test_a_chain_takes_no_more_than_was_reckoned_with(name, monkeypatch):
     h = {"constant": 1, "linear": 1 + d}[how["trend"]]
     reckoned = made[0].bytes_of_chain(M, h, max(classes - 1, 1))
     assert 0.15 * reckoned < peak < reckoned
+
+
+@pytest.mark.parametrize(("n_chains", "wanted"), [(1, 0), (3, 3)])
+def test_chains_beside_others_on_a_device_work_apart(n_chains, wanted, cores, monkeypatch):
+    """Each in a context that its own operations give it."""
+    cores(4)
+    entered, inside = [], threading.local()
+
+    @contextmanager
+    def apart(self):
+        entered.append(self)
+        inside.now = True
+        yield
+        inside.now = False
+
+    def step(*arguments):
+        assert getattr(inside, "now", False) == (n_chains > 1)
+        return real(*arguments)
+
+    real = sweep.step
+    monkeypatch.setattr(ArrayOps, "apart", apart)
+    monkeypatch.setattr(sweep, "step", step)
+    monkeypatch.setattr(
+        base, "make_engine", lambda device, X, y, weight, **_: on_device("strict", X[:], y, weight)
+    )
+    BankRegressor(3, n_chains=n_chains, n_warmup=1, n_draws=1, random_state=0).fit(X, Y)
+    assert len({id(ops) for ops in entered}) == len(entered) == wanted
+
+
+@pytest.mark.parametrize(("work", "rate"), [(0.01, 1.0), (None, 0.0), (5.0, 0.0)])
+def test_where_a_device_says_that_steps_are_cheap_there_are_gradient_moves(work, rate, monkeypatch):
+    """Nowhere is a step more work than where its work is that of its products."""
+    monkeypatch.setattr(DeviceEngine, "work_of_step", work)
+    monkeypatch.setattr(
+        base, "make_engine", lambda device, X, y, weight, **_: on_device("strict", X[:], y, weight)
+    )
+    model = BankRegressor(3, n_chains=1, n_warmup=5, n_draws=1, random_state=0)
+    tuning = tuning_of(model, on_device("strict"))
+    assert tuning.pace.step == (0.01 if work == 0.01 else STEP)
+    assert model.fit(X, Y).schedule_[0]["gradient_rate"] == rate

@@ -142,7 +142,7 @@ def test_a_factor_that_fails_loses_the_path(name):
     bad = ops.zeros(2, 3, 3) - 1.0
     assert np.isnan(np.diagonal(ops.host(ops.factor(bad)), axis1=1, axis2=2)).all()
     here = device.at(state.W)
-    device.lam = -1e6
+    device.lam = -1e12
     outcome = gradient.update(
         state, here.gram, here.solved, device, GradientTuning(0.1, 12), np.random.default_rng(4)
     )
@@ -223,3 +223,79 @@ def test_a_lost_path_is_not_followed_further_than_the_next_look(monkeypatch):
     assert outcome.probability == 0.0
     assert np.isnan(outcome.rounding)
     assert len(asked) == 1 + 8
+
+
+def test_energies_are_those_of_their_own_steps(monkeypatch):
+    """What a recorded step returns is overwritten by the next; a lost path is seen all the same."""
+    _, device, state = targets("strict", "gaussian")
+    here, ops, energy = device.at(state.W), device.engine.ops, Aloft.energy
+    made, lowered = [], []
+
+    def repeated(leap):
+        def step(*values):
+            point, q, height = leap(*values)
+            if not made:
+                made.append(height)
+            made[0][...] = height
+            return point, q, made[0]
+
+        return step
+
+    def sinking(self, place, q):
+        lowered.append(1)
+        return energy(self, place, q) + (2e3 if len(lowered) == 4 else 0.0)
+
+    monkeypatch.setattr(ops, "repeated", repeated, raising=False)
+    update = [state, here.gram, here.solved, device, GradientTuning(0.05, 8)]
+    assert gradient.update(*update, np.random.default_rng(4)).probability > 0.5
+    monkeypatch.setattr(Aloft, "energy", sinking)
+    assert gradient.update(*update, np.random.default_rng(4)).probability == 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "lanes", "length", "records"),
+    [
+        ("gaussian", 1, 4, True),
+        ("gaussian", 1, 3, False),
+        ("gaussian", 2, 4, False),
+        ("classes", 1, 4, False),
+    ],
+)
+def test_short_steps_that_need_no_memory_are_recorded(kind, lanes, length, records, monkeypatch):
+    """Where arrays follow the standard alone, sums over some of the rows need it."""
+    monkeypatch.setattr(DeviceEngine, "lanes_at_work", lanes)
+    _, device, state = targets("strict", kind)
+    aloft, asked = device.along(device.engine), []
+    aloft.sloping(aloft.at(aloft.there(state.W)))
+    monkeypatch.setattr(
+        aloft.ops, "repeated", lambda leap: asked.append(leap) or leap, raising=False
+    )
+    leap = lambda *values: values  # noqa: E731
+    step = aloft.again(leap, length)
+    assert (asked == [leap]) == records == (step is not leap)
+    assert aloft.steps_between_looks == (8 if lanes == 1 else 1)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", ["classes", "tree"])
+def test_with_pytorch_no_class_needs_memory(kind, monkeypatch):
+    _, device, state = targets("torch", kind)
+    aloft = device.along(device.engine)
+    start = aloft.sloping(aloft.at(aloft.there(state.W)))
+    assert aloft.working.all_there
+    monkeypatch.setattr(aloft.ops, "host", None)
+    monkeypatch.setattr(aloft.ops, "_move", None, raising=False)
+    q = aloft.there(np.ones(state.W.shape))
+    assert gradient.trajectory(aloft, start, q, aloft.there(np.eye(D)), 1e-3, 9) is not None
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_what_the_target_factors_with_jitter_has_a_path(name):
+    """Equal frequencies and next to no lam: their columns are the same."""
+    _, device, state = targets(name, "gaussian")
+    state = state.with_(W=np.repeat(state.W[:1], M, axis=0))
+    device.lam = 1e-18
+    aloft = device.along(device.engine)
+    spot = aloft.at(aloft.there(state.W))
+    assert np.isfinite(float(spot.height))
+    assert np.isfinite(aloft.back(aloft.sloping(spot).pull)).all()

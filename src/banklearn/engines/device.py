@@ -110,10 +110,15 @@ class ArrayOps:
         """Whether several threads may compute at the same time."""
         return True
 
-    def take(self, A: Any, rows: NDArray[np.intp]) -> Any:
+    def index(self, rows: Any) -> Any:
+        """Numbers of rows, where sums over some of the rows need them: in memory."""
+        return rows
+
+    def take(self, A: Any, rows: Any) -> Any:
         """Some of the columns."""
-        index = self.xp.asarray(rows.astype(np.int64), device=self.device)
-        return self.xp.take(A, index, axis=1)
+        if _in_memory(rows):
+            rows = self.xp.asarray(rows.astype(np.int64), device=self.device)
+        return self.xp.take(A, rows, axis=1)
 
     def weigh(self, A: Any, weight: Any) -> Any:
         """Columns times the square roots of weights."""
@@ -155,15 +160,17 @@ class ArrayOps:
         """(L L')^-1, formed in memory."""
         return self.array(inverse_from_cholesky(L))
 
-    def factor(self, A: Any, added: float = 0.0) -> Any:
+    def factor(self, A: Any, added: float = 0.0, jitter: float = 0.0) -> Any:
         """Lower Cholesky factors of A + added I, of lower triangles (..., P, P); NaN if it fails.
 
-        Nobody waits for it: what follows is NaN, too.
+        Nobody waits for it: what follows is NaN, too. Jitter is relative to the mean diagonal.
         """
+        xp = self.xp
+        mean = xp.mean(xp.linalg.diagonal(A), axis=-1)
         try:
-            return self.xp.linalg.cholesky(A + added * self._eye(A))
+            return xp.linalg.cholesky(A + (added + jitter * mean)[..., None, None] * self._eye(A))
         except np.linalg.LinAlgError:
-            return self.xp.full_like(A, float("nan"))
+            return xp.full_like(A, float("nan"))
 
     def inverse_factor(self, L: Any) -> Any:
         """L^-1 for factors (..., P, P) on the device."""

@@ -7,20 +7,26 @@ than to compute them, and chains in threads wait for each other's turn to tell.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 Step = Callable[..., tuple[Any, ...]]
 
-#: One thread records at a time: PyTorch's generators of random numbers take note of it.
+#: One thread records at a time, on a stream where nobody else works: by device. PyTorch hands out
+#: few streams of a priority, again and again; nothing else here asks for this one.
 _recording = threading.Lock()
+_recorders: dict[Any, Any] = {}
+#: Records that failed, which PyTorch may still refer to.
+_failed: list[Any] = []
 
 
 class Repeated:
     """A function of tensors, recorded when it is called first.
 
-    It must have run before in this thread, so that everything it needs is loaded. What it returns
-    is overwritten by the next call. Where it cannot be recorded it runs as it is.
+    The libraries that it computes with must be loaded and in use in this thread. What it returns is
+    overwritten by the next call. Where it cannot be recorded it runs as it is.
     """
 
     def __init__(self, function: Step, ops: Any) -> None:
@@ -42,23 +48,39 @@ class Repeated:
 
     def _record(self, values: tuple[Any, ...]) -> None:
         cuda, ops = self.torch.cuda, self.ops
-        with cuda.device(ops.device):
-            if ops.recorder is None:
-                ops.recorder = cuda.Stream()
+        with cuda.device(ops.device), _recording:
+            where = cuda.current_device()
+            if where not in _recorders:
+                _recorders[where] = cuda.Stream(priority=-1)
+            recorder, graph = _recorders[where], cuda.CUDAGraph()
             self._inputs = [value.clone() for value in values]
-            graph, last = cuda.CUDAGraph(), ops.recorded
-            ops.recorder.wait_stream(cuda.current_stream())
-            with _recording, cuda.stream(ops.recorder):
+            # What the last record took, which is not done again, is there for this one.
+            pool = cuda.graph_pool_handle() if ops.recorded is None else ops.recorded.pool()
+            recorder.wait_stream(cuda.current_stream())
+            with cuda.stream(recorder):
                 try:
-                    # What the last record took, which is not done again, is there for this one.
-                    pool = () if last is None else (last.pool(),)
-                    graph.capture_begin(*pool, capture_error_mode="thread_local")
+                    graph.capture_begin(pool, capture_error_mode="thread_local")
                     try:
                         self._outputs = self.function(*self._inputs)
                     finally:
                         graph.capture_end()
-                except RuntimeError:
-                    ops.repeats = False
+                except RuntimeError as error:
+                    self._give_up(graph, where, pool, error)
                     return
-            cuda.current_stream().wait_stream(ops.recorder)
+            cuda.current_stream().wait_stream(recorder)
         self._graph = ops.recorded = graph
+
+    def _give_up(self, graph: Any, where: Any, pool: Any, error: Exception) -> None:
+        """Steps run as they are from now on; PyTorch would take memory for a record for ever."""
+        self.ops.repeats = False
+        _failed.append(graph)
+        stop = getattr(self.torch._C, "_cuda_endAllocateToPool", None)
+        if stop is not None:
+            with suppress(RuntimeError):  # where it had not begun
+                stop(where, pool)
+        warnings.warn(
+            f"Steps of trajectories could not be recorded on the GPU ({error}); they are told one "
+            "by one, which takes longer and changes no result.",
+            RuntimeWarning,
+            stacklevel=2,
+        )

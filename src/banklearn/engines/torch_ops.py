@@ -76,9 +76,8 @@ class TorchOps(ArrayOps):
         self.cos_sin: tuple[str, ...] = ("nvrtc", "triton")
         self.square_parts = 4
         self.joined = True
-        #: Whether steps are recorded and done again (:mod:`.repeated`), where, and the last one.
+        #: Whether steps are recorded and done again (:mod:`.repeated`), and the last record.
         self.repeats = self.waits = self._on_gpu
-        self.recorder: Any = None
         self.recorded: Any = None
 
     @property
@@ -209,6 +208,10 @@ class TorchOps(ArrayOps):
             return None
         return first_kernel(self.cos_sin, U.device)
 
+    def index(self, rows: Any) -> Any:
+        """Copied to the device, unless it is there."""
+        return self.torch.as_tensor(rows, dtype=self.torch.int64, device=self.device)
+
     def weigh(self, A: Any, weight: Any) -> Any:
         """Columns times the square roots of weights, in work space."""
         out = self._space("weighted", *A.shape)
@@ -253,9 +256,10 @@ class TorchOps(ArrayOps):
         self, slope: Any, Phi: Any, R: Any, A: Any, residual: Any, mu: Array, rows: Any
     ) -> Any:
         """In place: R becomes mu residual - A R."""
-        if rows is not None:
-            return super().add_slope(slope, Phi, R, A, residual, mu, rows)
         (R.neg_() if A is None else R.mul_(-A)).addmm_(self.array(mu[:, None]), residual)
+        if rows is not None:
+            part = Phi[0::2] * R[1::2] - Phi[1::2] * R[0::2]
+            return slope.index_add_(1, self.index(rows), part.to(slope.dtype))
         slope.addcmul_(Phi[0::2], R[1::2])
         return slope.addcmul_(Phi[1::2], R[0::2], value=-1.0)
 
@@ -265,11 +269,12 @@ class TorchOps(ArrayOps):
         root = self.inverse_factor(lower)
         return (root.T @ root).to(self.dtype)
 
-    def factor(self, A: Any, added: float = 0.0) -> Any:
-        """Lower Cholesky factors of A + added I; NaN, which nobody waits for, if that fails."""
-        if added:
+    def factor(self, A: Any, added: float = 0.0, jitter: float = 0.0) -> Any:
+        """Lower Cholesky factors of A + added I, with jitter; NaN if that fails."""
+        if added or jitter:
             A = A.clone()
-            A.diagonal(dim1=-2, dim2=-1).add_(added)
+            diagonal = A.diagonal(dim1=-2, dim2=-1)
+            diagonal.add_(added + jitter * diagonal.mean(dim=-1, keepdim=True))
         L, info = self.torch.linalg.cholesky_ex(A)
         L.diagonal(dim1=-2, dim2=-1).masked_fill_((info != 0)[..., None], float("nan"))
         return L
@@ -283,11 +288,11 @@ class TorchOps(ArrayOps):
         return Repeated(function, self) if self.repeats else function
 
     def _eye(self, like: Any) -> Any:
-        """Made once for a shape; nobody writes to it."""
-        name = f"eye {tuple(like.shape)}"
+        """Made once for a size; nobody writes to it."""
+        name = f"eye {like.shape[-1]}"
         if name not in self._work:
-            self._work[name] = super()._eye(like).expand(like.shape).contiguous()
-        return self._work[name]
+            self._work[name] = super()._eye(like)
+        return self._work[name].expand(like.shape)
 
     def ridge(self, G: Any, r: Array, lam: float, count: JitterCount) -> Ridge:
         """Factored on the device; in memory, with jitter, where that fails."""

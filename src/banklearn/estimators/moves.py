@@ -29,12 +29,12 @@ def tuning_of(estimator: BankBase, engine: Any = None) -> Tuning:
         return Tuning(moves_of(estimator))
     auto = estimator.gradient_every == "auto"
     length = estimator.gradient_length
-    work = getattr(engine, "work_of_step", None)
+    work = getattr(engine, "work_of_step", None) or STEP
     return Tuning(
         moves_of(estimator),
         interweave_every=estimator.interweave_every,
         scheme=estimator.proposal,
         gradient_every=0 if auto else int(estimator.gradient_every),
         gradient=GradientTuning(length=length, reach=1 if estimator.n_warmup else None),
-        pace=Pace(step=work or STEP) if auto else None,
+        pace=Pace(step=min(work, STEP)) if auto else None,
     )

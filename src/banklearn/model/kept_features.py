@@ -6,7 +6,7 @@ factors of the whole statistic first.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,35 @@ Array = NDArray[np.float64]
 
 #: Bytes of features that are kept, so that memory does not grow with the rows.
 ROOM = 128 << 20
+
+
+class Features(Protocol):
+    """Where a sum over the rows finds its features."""
+
+    def of(
+        self, ops: Any, X: Any, start: int, W: Any, trend: Trend, scale: float
+    ) -> tuple[Any, float]:
+        """What ``ops.features`` gives for the rows X of the block that begins at `start`."""
+        ...
+
+
+class LastFeatures:
+    """The features that each lane of a device formed last, which are in its work space.
+
+    A lane with one block needs no others. Whoever asks for others through this overwrites them.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[Any, int, tuple[Any, float]]] = {}
+
+    def of(
+        self, ops: Any, X: Any, start: int, W: Any, trend: Trend, scale: float
+    ) -> tuple[Any, float]:
+        """What ``ops.features`` gives for the rows X of the block that begins at `start`."""
+        last = self._last.get(id(ops))
+        if last is None or last[0] is not W or last[1] != start:
+            last = self._last[id(ops)] = (W, start, ops.features(X, W, trend, scale, "Phi"))
+        return last[2]
 
 
 class KeptFeatures:

@@ -2,8 +2,8 @@
 
 With few rows a step takes as long as it takes to wait for its numbers and to copy factors there and
 back. Here nothing comes to memory between looks: a device is told of the next steps while it works
-on this one. What a path leads to is judged by the target itself, in memory; a factor that fails is
-NaN, and its path lost.
+on this one. What a path leads to is judged by the target itself. A factor that fails is NaN and its
+path lost, as it would be from its other end.
 """
 
 from __future__ import annotations
@@ -18,10 +18,18 @@ from numpy.typing import NDArray
 from banklearn.gram import Block, GradientSum, GramSum, Latent, Working, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend
-from banklearn.model.kept_features import KeptFeatures
+from banklearn.model.kept_features import LastFeatures
 from banklearn.model.niw import NIW
 
 Array = NDArray[np.float64]
+
+#: Steps between two looks.
+LOOK = 8
+#: From this many steps on it is worth recording one.
+WORTH_RECORDING = 4
+#: Added to every statistic, relative to its mean diagonal: a path can be followed where the target
+#: itself may need that much to be factored.
+JITTER = 1e-13
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,10 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Slope:
-    """A spot with the gradients of its log evidence (slope) and of its log density (pull)."""
+class Point:
+    """A place with the gradients of its log evidence (slope) and of its log density (pull)."""
 
-    place: Spot
+    place: Any
     slope: Any
     pull: Any
 
@@ -58,45 +66,28 @@ class Resident:
 
     @property
     def all_there(self) -> bool:
-        """Whether all tasks see all rows; sums over some of them go through memory."""
-        return all(work.rows is None for works in self.moved.values() for work in works)
+        """Whether sums over some of the rows need no memory either."""
+        works = [work for moved in self.moved.values() for work in moved]
+        return not any(isinstance(work.rows, np.ndarray) for work in works)
 
     def __call__(self, block: Block, latent: Latent) -> Sequence[Working]:
         """What the working function gave for this block, on the device."""
         if block.start not in self.moved:
-            self.moved[block.start] = [
-                replace(work, A=work.A if work.A is None else array(work.A), At=array(work.At))
-                for array in [self.ops.array]
-                for work in self.working(block, latent)
-            ]
+            self.moved[block.start] = [self._move(work) for work in self.working(block, latent)]
         return self.moved[block.start]
 
-
-class LastFeatures(KeptFeatures):
-    """The features that each lane formed last are in its work space: its only block needs no more.
-
-    Whoever asks for others through this, at any frequencies, overwrites them.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._last: dict[int, tuple[Any, int, tuple[Any, float]]] = {}
-
-    def of(
-        self, ops: Any, X: Any, start: int, W: Any, trend: Trend, scale: float
-    ) -> tuple[Any, float]:
-        """What ``ops.features`` gives for the rows X of the block that begins at `start`."""
-        last = self._last.get(id(ops))
-        if last is None or last[0] is not W or last[1] != start:
-            last = self._last[id(ops)] = (W, start, ops.features(X, W, trend, scale, "Phi"))
-        return last[2]
+    def _move(self, work: Working) -> Working:
+        ops, A, rows = self.ops, work.A, work.rows
+        return replace(
+            work,
+            A=A if A is None else ops.array(A),
+            At=ops.array(work.At),
+            rows=rows if rows is None else ops.index(rows),
+        )
 
 
 class Aloft:
     """The log density of the frequencies, by an engine whose operations can factor."""
-
-    #: Steps that the device is told of before anybody waits for it.
-    steps_between_looks = 8
 
     def __init__(
         self,
@@ -124,6 +115,11 @@ class Aloft:
         self.nu, self.pulling = self.there(nu), self.there((-nu * weights[:, 1:])[:, :, None])
         self.mu0, self.Psi0 = self.there(base.mu0[None]), self.there(base.Psi)
 
+    @property
+    def steps_between_looks(self) -> int:
+        """Steps that the device is told of before anybody waits for it: more than one if short."""
+        return LOOK if self.engine.lanes_at_work == 1 else 1
+
     def there(self, values: Array) -> Any:
         """Values from memory on the device, in double precision."""
         xp, values = self.xp, np.ascontiguousarray(values, dtype=np.float64)
@@ -143,7 +139,7 @@ class Aloft:
         height, pull = self._prior(W)
         inverses, means, c = [], [], 1.0
         for t in range(tasks):
-            L = ops.factor(gram.G[t, ...], self.lam)
+            L = ops.factor(gram.G[t, ...], self.lam, JITTER)
             root = ops.inverse_factor(L)
             v = root @ gram.r[t, :]
             inverses.append(root.T @ root)
@@ -151,26 +147,30 @@ class Aloft:
             height = height - xp.sum(xp.log(xp.linalg.diagonal(L)))
             half_quadratic = 0.5 * xp.sum(v * v)
             if a_n > 0.0:  # the noise is integrated out, and there is one task
-                left = rest - half_quadratic
+                most = xp.full_like(half_quadratic, 0.5 * float(gram.tt[t]))
+                left = rest - xp.where(half_quadratic < most, half_quadratic, most)
                 height, c = height - a_n * xp.log(left), a_n / left
             else:
                 height = height + half_quadratic
         return Spot(W, height, [ops.array(part) for part in inverses], means, c, pull)
 
-    def sloping(self, place: Spot) -> Slope:
+    def sloping(self, place: Spot) -> Point:
         """The gradients there: one pass."""
         W, mu_n, c, inverse = place.W, place.mu_n, place.c, place.inverse
         sums = GradientSum(W, self.trend, self.working, (), mu_n, c, self.kept, inverse)
         slope = self.engine.sum(sums)
-        return Slope(place, slope, slope + place.prior_pull)
+        return Point(place, slope, slope + place.prior_pull)
 
     def energy(self, place: Spot, q: Any) -> Any:
         """Minus the log density plus half the squares of the momenta."""
         return -place.height + 0.5 * self.xp.sum(q * q)
 
-    def again(self, leap: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
-        """A step that the device repeats, unless it has many rows or needs memory for some."""
-        if self.engine.lanes_at_work > 1 or not self.working.all_there:
+    def again(
+        self, leap: Callable[..., tuple[Any, ...]], length: int
+    ) -> Callable[..., tuple[Any, ...]]:
+        """A step that the device repeats, unless steps are few or long or need memory."""
+        short = self.engine.lanes_at_work == 1 and self.working.all_there
+        if not short or length < WORTH_RECORDING:
             return leap
         repeated = self.ops.repeated(leap)
 

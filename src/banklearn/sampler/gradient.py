@@ -125,9 +125,12 @@ Leap = Callable[..., tuple[Any, ...]]
 class Path(Protocol):
     """What a trajectory follows: a :class:`.Target` in memory, or one :class:`.Aloft`."""
 
-    #: Numbers are waited for after so many steps.
-    steps_between_looks: int
     hurried: Callable[[float], bool]
+
+    @property
+    def steps_between_looks(self) -> int:
+        """Numbers are waited for after so many steps."""
+        ...
 
     def at(self, W: Any) -> Any:
         """A place, where W is of the arrays that it computes with."""
@@ -141,8 +144,8 @@ class Path(Protocol):
         """Minus the log density plus half the squares of the momenta."""
         ...
 
-    def again(self, leap: Leap) -> Leap:
-        """The same step in whatever way is quick, if it is made many times."""
+    def again(self, leap: Leap, length: int) -> Leap:
+        """The same step in whatever way is quick, if it is made `length` times."""
         ...
 
     def there(self, values: Array) -> Any:
@@ -173,7 +176,7 @@ def trajectory(
     """
     point, longest = start, 0.0
     lowest = highest = float(target.energy(start.place, q))
-    again = target.again(partial(leap, target, root, step))
+    again = target.again(partial(leap, target, root, step), length)
     unseen: list[Any] = []
     begin = time.perf_counter()
     for left in range(length, 0, -1):

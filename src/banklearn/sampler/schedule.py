@@ -8,8 +8,9 @@ Warm-up on some of the rows is where long trajectories are learned for little, a
 are taken there than will be on all rows: up to FEW_OF_PART they begin there already.
 
 A GPU with few rows is different: a sweep there is waiting for decisions in memory, and steps are
-next to nothing (``work_of_step`` of its engine). Where a step is CHEAP, gradient moves always get
-EASY times the work of the sweeps, or more by the rule above.
+next to nothing (``work_of_step`` of its engine; with many rows they count as elsewhere). Where a
+step is CHEAP, gradient moves always get EASY times the work of the sweeps, or more by the rule
+above.
 
 Warm-up measures a, as a running mean, and the pace is frozen with it. Work is counted, not timed:
 the same seed gives the same schedule on every machine of a kind.

@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Engine
+from banklearn.engines.device import DeviceEngine
 from banklearn.gram import GradientSum, Gram, GramSum, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model import niw
 from banklearn.model.features import Trend
 from banklearn.model.joint import State
-from banklearn.model.kept_features import KeptFeatures
+from banklearn.model.kept_features import Features, KeptFeatures
 from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.sampler import precision
-from banklearn.sampler.aloft import Aloft
+from banklearn.sampler.aloft import Aloft, Point
 from banklearn.sampler.precision import Solved
 
 Array = NDArray[np.float64]
@@ -49,15 +50,6 @@ class Place:
     height: float
 
 
-@dataclass(frozen=True)
-class Point:
-    """A place with the gradients of its log evidence (slope) and of its log density (pull)."""
-
-    place: Place
-    slope: Array
-    pull: Array
-
-
 def evidence_slope(
     engine: Engine,
     likelihood: Likelihood,
@@ -66,7 +58,7 @@ def evidence_slope(
     W: Array,
     gram: Gram,
     solved: Solved,
-    kept: KeptFeatures | None = None,
+    kept: Features | None = None,
 ) -> Array:
     """The gradient of the log evidence in W (M, d), where the statistic is known: one pass."""
     L = [s.L for s in solved.solutions]
@@ -97,7 +89,7 @@ class Target:
         self.working, self.count, self.lam = working, count, state.lam
         self.prior, self.base = prior, prior.base(state.psi)
         self.hurried = hurried
-        self.kept: KeptFeatures | None = None
+        self.kept: Features | None = None
         self.members = [np.flatnonzero(state.Z == k) for k in range(state.K)]
 
     def along(self, engine: Engine) -> Target | Aloft:
@@ -105,7 +97,7 @@ class Target:
 
         Where the engine is a device everything stays there, else features are kept.
         """
-        if hasattr(getattr(engine, "ops", None), "factor"):
+        if isinstance(engine, DeviceEngine):
             return Aloft(
                 engine,
                 self.likelihood,
@@ -120,7 +112,9 @@ class Target:
         other.engine, other.kept = engine, KeptFeatures()
         return other
 
-    def again(self, leap: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    def again(
+        self, leap: Callable[..., tuple[Any, ...]], length: int
+    ) -> Callable[..., tuple[Any, ...]]:
         """A step as it is: its time is that of its sums."""
         return leap
 
