@@ -6,7 +6,7 @@ array-api-strict. X stays on the device; row weights, targets and results travel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
+from banklearn.engines.repeated import Step
 from banklearn.gram import BLOCK_ROWS, Block, Frozen, WorkingFunction
 from banklearn.model.evidence import Ridge, ridge
 from banklearn.model.features import Trend
@@ -176,8 +177,8 @@ class ArrayOps:
         """L^-1 for factors (..., P, P) on the device."""
         return self.xp.linalg.solve(L, self.xp.broadcast_to(self._eye(L), L.shape))
 
-    def repeated(self, function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
-        """A function of arrays that is called again and again: as it is."""
+    def repeated(self, function: Step) -> Step:
+        """The function as it is."""
         return function
 
     def _eye(self, like: Any) -> Any:

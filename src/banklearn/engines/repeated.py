@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+#: A function of arrays that is called again and again.
 Step = Callable[..., tuple[Any, ...]]
 
 #: One thread records at a time, on a stream where nobody else works: by device. PyTorch hands out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from banklearn.engines.device import ArrayOps
 from banklearn.engines.fused import CosSin, add_lower_square, first_kernel
-from banklearn.engines.repeated import Repeated
+from banklearn.engines.repeated import Repeated, Step
 from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, trend_columns
 from banklearn.numerics.linalg import JitterCount
@@ -283,7 +282,7 @@ class TorchOps(ArrayOps):
         """L^-1 for factors (..., P, P)."""
         return self.torch.linalg.solve_triangular(L, self._eye(L), upper=False)
 
-    def repeated(self, function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    def repeated(self, function: Step) -> Step:
         """The same function of tensors, which a GPU does again with one call."""
         return Repeated(function, self) if self.repeats else function
 
@@ -296,14 +295,13 @@ class TorchOps(ArrayOps):
 
     def ridge(self, G: Any, r: Array, lam: float, count: JitterCount) -> Ridge:
         """Factored on the device; in memory, with jitter, where that fails."""
-        torch = self.torch
-        A = G.clone()
-        A.diagonal().add_(lam)
-        L, info = torch.linalg.cholesky_ex(A)
-        if int(info):
+        L = self.factor(G, lam)
+        right = self.array(r[:, None]).to(L.dtype)
+        v = self.torch.linalg.solve_triangular(L, right, upper=False)
+        solution = Ridge(self.host(L), self.host(v[:, 0]), lam)
+        if np.isnan(solution.L.diagonal()).any():
             return super().ridge(G, r, lam, count)
-        v = torch.linalg.solve_triangular(L, self.array(r[:, None]).to(L.dtype), upper=False)
-        return Ridge(self.host(L), self.host(v[:, 0]), lam)
+        return solution
 
     def array(self, values: Any) -> Any:
         """Copy to the device; views of a constant are copied once."""

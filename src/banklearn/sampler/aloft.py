@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.engines.repeated import Step
 from banklearn.gram import Block, GradientSum, GramSum, Latent, Working, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend
@@ -165,9 +166,7 @@ class Aloft:
         """Minus the log density plus half the squares of the momenta."""
         return -place.height + 0.5 * self.xp.sum(q * q)
 
-    def again(
-        self, leap: Callable[..., tuple[Any, ...]], length: int
-    ) -> Callable[..., tuple[Any, ...]]:
+    def again(self, leap: Step, length: int) -> Step:
         """A step that the device repeats, unless steps are few or long or need memory."""
         short = self.engine.lanes_at_work == 1 and self.working.all_there
         if not short or length < WORTH_RECORDING:

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.engines.repeated import Step
 from banklearn.gram import Gram
 from banklearn.model.joint import State
 from banklearn.model.priors import Prior
@@ -118,10 +119,6 @@ class Outcome:
     rounding: float
 
 
-#: (W, pull, q) to the point, momenta and energy after one step.
-Leap = Callable[..., tuple[Any, ...]]
-
-
 class Path(Protocol):
     """What a trajectory follows: a :class:`.Target` in memory, or one :class:`.Aloft`."""
 
@@ -144,8 +141,8 @@ class Path(Protocol):
         """Minus the log density plus half the squares of the momenta."""
         ...
 
-    def again(self, leap: Leap, length: int) -> Leap:
-        """The same step in whatever way is quick, if it is made `length` times."""
+    def again(self, leap: Step, length: int) -> Step:
+        """The step (W, pull, q) to (point, q, energy) in whatever way makes `length` quickly."""
         ...
 
     def there(self, values: Array) -> Any:

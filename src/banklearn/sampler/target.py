@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Engine
 from banklearn.engines.device import DeviceEngine
+from banklearn.engines.repeated import Step
 from banklearn.gram import GradientSum, Gram, GramSum, WorkingFunction
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model import niw
@@ -112,9 +112,7 @@ class Target:
         other.engine, other.kept = engine, KeptFeatures()
         return other
 
-    def again(
-        self, leap: Callable[..., tuple[Any, ...]], length: int
-    ) -> Callable[..., tuple[Any, ...]]:
+    def again(self, leap: Step, length: int) -> Step:
         """A step as it is: its time is that of its sums."""
         return leap
 
