@@ -22,6 +22,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -358,6 +359,33 @@ def chains_at(task: str, N: int, d: int, M: int, sweeps: int, repeats: int) -> d
     }  # fmt: skip
 
 
+def inverses_at(P: int, repeats: int = 15) -> dict[str, Any]:
+    """Milliseconds of the inverse of a factor, by halves and by a solver, in turn; recorded."""
+    ops = DeviceEngine(np.zeros((3, 1)), np.zeros(3), xp=xp, device=DEVICE).ops
+    A = np.random.default_rng(0).standard_normal((2 * P, P))
+    L = ops.factor(xp.asarray(A.T @ A / P, device=DEVICE), 1e-3)
+    times: dict[str, list[float]] = {"by halves": [], "by a solver": []}
+    ways: dict[str, Callable[[], Any]] = {}
+
+    def inverse(halves: bool, L: Any) -> tuple[Any]:
+        ops.halves = halves
+        return (ops.inverse_factor(L),)
+
+    for name in times:
+        function = partial(inverse, name == "by halves")
+        function(L)  # what is loaded at first use is not recorded
+        ways[name] = partial(ops.repeated(function), L)
+        ways[name]()
+    for _ in range(repeats):
+        for name, action in ways.items():
+            times[name].append(median_ms(action, 1))
+    return {
+        "columns": P,
+        "milliseconds": {name: float(np.median(values)) for name, values in times.items()},
+        "single rounds": times,
+    }
+
+
 #: Rows and inputs of trajectories that are timed.
 PATHS = ((1_500, 5), (14_000, 12), (60_000, 16))
 
@@ -438,6 +466,8 @@ def main() -> None:
         for N, d in PATHS:
             found.append(trajectories_at(min(N, arguments.rows), d, arguments.frequencies))
             print(json.dumps(found[-1]), flush=True)
+        found.append(inverses_at(2 * arguments.frequencies + 1))
+        print(json.dumps(found[-1]), flush=True)
         out.write_text(json.dumps(found, indent=1) + "\n")
         return
     rate = MatrixRate()

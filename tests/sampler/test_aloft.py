@@ -1,6 +1,8 @@
 """Trajectories that stay on a device: the density and the path are those of the memory."""
 
+import gc
 from dataclasses import replace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import gradient
-from banklearn.sampler.aloft import Aloft
+from banklearn.sampler.aloft import Aloft, Point, Spot
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.target import Target
 from helpers import close
@@ -246,6 +248,7 @@ def test_energies_are_those_of_their_own_steps(monkeypatch):
         return energy(self, place, q) + (2e3 if len(lowered) == 4 else 0.0)
 
     monkeypatch.setattr(ops, "repeated", repeated, raising=False)
+    monkeypatch.setattr(ops, "repeats", True, raising=False)
     update = [state, here.gram, here.solved, device, GradientTuning(0.05, 8)]
     assert gradient.update(*update, np.random.default_rng(4)).probability > 0.5
     monkeypatch.setattr(Aloft, "energy", sinking)
@@ -270,10 +273,129 @@ def test_short_steps_that_need_no_memory_are_recorded(kind, lanes, length, recor
     monkeypatch.setattr(
         aloft.ops, "repeated", lambda leap: asked.append(leap) or leap, raising=False
     )
+    assert aloft.again(max, length) is max
+    monkeypatch.setattr(aloft.ops, "repeats", True, raising=False)
     leap = lambda *values: values  # noqa: E731
     step = aloft.again(leap, length)
     assert (asked == [leap]) == records == (step is not leap)
     assert aloft.steps_between_looks == (8 if lanes == 1 else 1)
+
+
+def other(target, state, seed, K):
+    """The density of another sweep on the same engine: components, lam, base and row weights."""
+    rng = np.random.default_rng(seed)
+    Z = np.sort(np.r_[np.arange(K), rng.integers(0, K, M - K)])
+    mu, root = rng.standard_normal((K, D)), rng.standard_normal((K, D, D))
+    Sigma = root @ root.transpose(0, 2, 1) + np.eye(D)
+    state = state.with_(
+        W=rng.standard_normal((M, D)), Z=Z, mu=mu, Sigma=Sigma, lam=rng.uniform(0.2, 0.9),
+        psi=rng.uniform(0.5, 2.0, D),
+    )  # fmt: skip
+    likelihood = target.likelihood
+    beta = rng.standard_normal((likelihood.tasks, 2 * M + 1))
+    working = Frozen(likelihood.working(beta, Streams(seed), 5))
+    parts = [likelihood, "constant", target.prior, state, working, JitterCount()]
+    return Target(target.engine, *parts), state
+
+
+def moved(target, state, tuning):
+    """What one move makes of it."""
+    here = target.at(state.W)
+    rng = np.random.default_rng(4)
+    return gradient.update(state, here.gram, here.solved, target, tuning, rng)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_moves_of_other_sweeps_are_those_of_the_memory(name, kind):
+    """One path serves them all, however many components there are; short ones and long ones."""
+    memory, device, state = targets(name, kind, rows=500)
+    paths, tuning = [], GradientTuning(0.15, 4, single=False)
+    for seed, K in enumerate((3, 1, 5, 3)):
+        pairs = [other(target, state, seed, K) for target in (memory, device)]
+        expected, seen = (moved(target, at, tuning) for target, at in pairs)
+        assert expected.probability > 0.0
+        assert seen.probability == pytest.approx(expected.probability, abs=1e-6)
+        close(seen.place.W, expected.place.W, 1e-6, 1e-7)
+        paths.append(pairs[1][0].along(device.engine))
+    assert all(path is paths[0] for path in paths)
+
+
+class Traced:
+    """Stands for a CUDA graph: the kernels that a step led to, on the tensors that it found."""
+
+    def __init__(self, function, log):
+        self.function, self.log, self.graph = function, log, None
+
+    def __call__(self, *values):
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        def flat(*inputs):
+            point, q, energy = self.function(*inputs)
+            return point.place.W, point.place.height, point.slope, point.pull, q, energy
+
+        if self.graph is None:
+            self.graph = make_fx(flat)(*values)
+        self.log.append(self)
+        W, height, slope, pull, q, energy = self.graph(*values)
+        return Point(Spot(W, height, (), (), None, None), slope, pull), q, energy
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_serves_the_moves_of_other_sweeps(kind, monkeypatch):
+    """What differs between sweeps lies where the record looks for it."""
+    memory, device, state = targets("torch", kind, rows=500)
+    log, ops = [], device.engine.ops
+    monkeypatch.setattr(ops, "repeats", True)
+    monkeypatch.setattr(ops, "repeated", lambda function: Traced(function, log))
+    tuning = GradientTuning(0.15, 5, single=False)
+    for seed, K in enumerate((3, 1, 5, 3)):
+        pairs = [other(target, state, seed, K) for target in (memory, device)]
+        expected, seen = (moved(target, at, tuning) for target, at in pairs)
+        assert expected.probability > 0.0
+        assert seen.probability == pytest.approx(expected.probability, abs=1e-6)
+        close(seen.place.W, expected.place.W, 1e-6, 1e-7)
+        close(seen.seen.squares, expected.seen.squares, 1e-7, 1e-10)
+        assert seen.rounding < 1e-6
+    assert len(set(map(id, log))) == 1
+    # Row weights of a classifier have to be moved before a record may start with them.
+    starts = 3 if memory.likelihood.fixed_weights else 0
+    assert len(log) == 4 * 5 + starts
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_paths_are_kept_for_sizes_that_were_needed_last(name):
+    _, device, _ = targets(name, "gaussian")
+    engine = device.engine
+    assert engine.paths == {}
+    first = device.along(engine)
+    assert device.along(engine) is first
+    device.members = [np.array([j]) for j in range(M)]
+    assert device.along(engine) is first
+    device.trend = "none"
+    second = device.along(engine)
+    assert second is not first
+    assert list(engine.paths.values()) == [first, second]
+    device.trend = "linear"
+    third = device.along(engine)
+    assert list(engine.paths.values()) == [second, third]
+    assert engine.beside().paths == {}
+    assert list(engine.paths.values()) == [second, third]
+
+
+def test_an_engine_that_nobody_needs_takes_its_paths_with_it():
+    """Its memory is a GPU's: nobody can wait until Python looks for circles."""
+    _, device, state = targets("strict", "gaussian")
+    moved(device, state, GradientTuning(0.1, 4))
+    path = ref(next(iter(device.engine.paths.values())))
+    gc.disable()
+    try:
+        assert path() is not None
+        del device
+        assert path() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.torch

@@ -43,11 +43,11 @@ def test_sweeps_get_two_fifths_of_the_work_at_least(taken):
     assert Pace().after(taken, 24).rate == pytest.approx(1.5 / (STEP * 24), rel=1e-12)
 
 
-@pytest.mark.parametrize(("taken", "work"), [(1.0, 0.75), (0.6, 0.75), (0.25, 1.0), (0.05, 1.5)])
+@pytest.mark.parametrize("taken", [1.0, 0.6, 0.25, 0.05])
 @pytest.mark.parametrize("whole", [False, True])
-def test_where_steps_are_cheap_there_are_always_some(taken, work, whole):
+def test_where_steps_are_cheap_there_are_as_many_as_ever(taken, whole):
     pace = Pace(whole=whole, step=0.1).after(taken, 24)
-    assert pace.rate * 0.1 * 24 == pytest.approx(work, rel=1e-12)
+    assert pace.rate * 0.1 * 24 == pytest.approx(1.5, rel=1e-12)
     assert pace.step == 0.1
     assert Pace(step=0.02).after(taken, 24).rate == 1.0
     assert Pace(step=0.2).after(0.6, 24).rate == 0.0

@@ -28,7 +28,9 @@ Array = NDArray[np.float64]
 DEVICE_ROWS = 16 * BLOCK_ROWS
 #: What a step along the gradient and a sweep cost a GPU however few the rows are, in rows' work of
 #: a step, and what a row costs a sweep: waiting, and the accept step in memory.
-STEP_ROWS, SWEEP_ROWS, SWEEP_ROW = 18_000, 500_000, 0.6
+STEP_ROWS, SWEEP_ROWS, SWEEP_ROW = 14_000, 540_000, 0.6
+#: Kinds of trajectories whose records are kept.
+PATHS = 2
 #: Blocks at work at the same time on a GPU: one's cosines beside another's products.
 LANES = 2
 
@@ -42,6 +44,8 @@ class ArrayOps:
 
     #: Whether it takes longer to wait for a small result than to compute it.
     waits = False
+    #: Whether steps are recorded and done again.
+    repeats = False
 
     def __init__(self, xp: Any, device: Any = None, dtype: str = "float64") -> None:
         self.xp, self.device = xp, device
@@ -161,15 +165,17 @@ class ArrayOps:
         """(L L')^-1, formed in memory."""
         return self.array(inverse_from_cholesky(L))
 
-    def factor(self, A: Any, added: float = 0.0, jitter: float = 0.0) -> Any:
+    def factor(self, A: Any, added: Any = None, jitter: float = 0.0) -> Any:
         """Lower Cholesky factors of A + added I, of lower triangles (..., P, P); NaN if it fails.
 
-        Nobody waits for it: what follows is NaN, too. Jitter is relative to the mean diagonal.
+        `added` is a number, there or here. Nobody waits for it: what follows is NaN, too. Jitter is
+        relative to the mean diagonal.
         """
         xp = self.xp
-        mean = xp.mean(xp.linalg.diagonal(A), axis=-1)
+        more = jitter * xp.mean(xp.linalg.diagonal(A), axis=-1)
+        more = more if added is None else more + added
         try:
-            return xp.linalg.cholesky(A + (added + jitter * mean)[..., None, None] * self._eye(A))
+            return xp.linalg.cholesky(A + more[..., None, None] * self._eye(A))
         except np.linalg.LinAlgError:
             return xp.full_like(A, float("nan"))
 
@@ -227,6 +233,14 @@ class DeviceEngine:
         self.y, self.weight = y.copy(), weight
         self.X = xp.asarray(X, device=device) if on_device is None else on_device
         self.ops = self._operations()
+        #: Where trajectories go, by what it is made for (:mod:`banklearn.sampler.aloft`).
+        self.paths: dict[Any, Any] = {}
+
+    def keep_path(self, key: Any, path: Any) -> None:
+        """Remember it beside the last one, for as long as these rows are needed."""
+        while len(self.paths) >= PATHS:
+            del self.paths[next(iter(self.paths))]
+        self.paths[key] = path
 
     def _operations(self) -> Any:
         """Operations with work space of their own."""
@@ -241,7 +255,7 @@ class DeviceEngine:
     def beside(self) -> DeviceEngine:
         """The same rows for a chain that runs beside others, which must not share work space."""
         other = copy(self)
-        other.ops = other._operations()
+        other.ops, other.paths = other._operations(), {}
         return other
 
     @property

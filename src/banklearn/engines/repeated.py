@@ -27,27 +27,30 @@ class Repeated:
     """A function of tensors, recorded when it is called first.
 
     The libraries that it computes with must be loaded and in use in this thread. What it returns is
-    overwritten by the next call. Where it cannot be recorded it runs as it is.
+    overwritten by the next call. Other tensors that it reads must stay where they are; what is
+    written to them later counts. Where it cannot be recorded it runs as it is.
     """
 
     def __init__(self, function: Step, ops: Any) -> None:
-        self.function, self.ops, self.torch = function, ops, ops.torch
+        self.function: Step | None = function
+        self.ops, self.torch = ops, ops.torch
         self._graph: Any = None
         self._inputs: list[Any] = []
         self._outputs: tuple[Any, ...] = ()
+        self._spaces: list[Any] = []
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The function at these values."""
-        if self._graph is None and self.ops.repeats:
-            self._record(values)
-        if self._graph is None:
+        if self.function is not None and self.ops.repeats:
+            self._record(self.function, values)
+        if self.function is not None:
             return self.function(*values)
         for mine, value in zip(self._inputs, values, strict=True):
             mine.copy_(value)
         self._graph.replay()
         return self._outputs
 
-    def _record(self, values: tuple[Any, ...]) -> None:
+    def _record(self, function: Step, values: tuple[Any, ...]) -> None:
         cuda, ops = self.torch.cuda, self.ops
         with cuda.device(ops.device), _recording:
             where = cuda.current_device()
@@ -62,7 +65,7 @@ class Repeated:
                 try:
                     graph.capture_begin(pool, capture_error_mode="thread_local")
                     try:
-                        self._outputs = self.function(*self._inputs)
+                        self._outputs = function(*self._inputs)
                     finally:
                         graph.capture_end()
                 except RuntimeError as error:
@@ -70,6 +73,9 @@ class Repeated:
                     return
             cuda.current_stream().wait_stream(recorder)
         self._graph = ops.recorded = graph
+        # Work space that grows later is new memory: the old one is this record's.
+        self._spaces = ops.work_spaces()
+        self.function = None
 
     def _give_up(self, graph: Any, where: Any, pool: Any, error: Exception) -> None:
         """Steps run as they are from now on; PyTorch would take memory for a record for ever."""

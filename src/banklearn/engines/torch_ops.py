@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from banklearn.engines.device import ArrayOps
 from banklearn.engines.fused import CosSin, add_lower_square, first_kernel
 from banklearn.engines.repeated import Repeated, Step
+from banklearn.engines.triangular import inverse_by_halves
 from banklearn.model.evidence import Ridge
 from banklearn.model.features import Trend, trend_columns
 from banklearn.numerics.linalg import JitterCount
@@ -70,11 +71,12 @@ class TorchOps(ArrayOps):
         self.constants: list[Array] = []
         self._known: dict[Any, Any] = {}
         #: How it computes, for measurements: kernels of cosines and sines, the first that works
-        #: (none: PyTorch's own), row blocks of a symmetric product (0: cuBLAS's own), and whether
-        #: the target is multiplied together with the features.
+        #: (none: PyTorch's own), row blocks of a symmetric product (0: cuBLAS's own), whether the
+        #: target is multiplied together with the features, and factors inverted by halves.
         self.cos_sin: tuple[str, ...] = ("nvrtc", "triton")
         self.square_parts = 4
         self.joined = True
+        self.halves = self._on_gpu
         #: Whether steps are recorded and done again (:mod:`.repeated`), and the last record.
         self.repeats = self.waits = self._on_gpu
         self.recorded: Any = None
@@ -96,7 +98,7 @@ class TorchOps(ArrayOps):
             self._lanes.append(lane)
         for lane in self._lanes:
             lane.cos_sin, lane.square_parts = self.cos_sin, self.square_parts
-            lane.joined = self.joined
+            lane.joined, lane.halves = self.joined, self.halves
         return self._lanes[:count]
 
     def at_work(self) -> AbstractContextManager[Any]:
@@ -158,6 +160,10 @@ class TorchOps(ArrayOps):
             flat = self.torch.empty(rows * step, dtype=self.dtype, device=self.device)
             self._work[name] = flat
         return flat[: rows * step].view(rows, step)[:, :columns]
+
+    def work_spaces(self) -> list[Any]:
+        """All that there are now."""
+        return list(self._work.values())
 
     def _moved(self, W: Any, dtype: Any) -> Any:
         """Frequencies on the device, moved once for all blocks of a sum."""
@@ -268,18 +274,21 @@ class TorchOps(ArrayOps):
         root = self.inverse_factor(lower)
         return (root.T @ root).to(self.dtype)
 
-    def factor(self, A: Any, added: float = 0.0, jitter: float = 0.0) -> Any:
+    def factor(self, A: Any, added: Any = None, jitter: float = 0.0) -> Any:
         """Lower Cholesky factors of A + added I, with jitter; NaN if that fails."""
-        if added or jitter:
+        if added is not None or jitter:
             A = A.clone()
             diagonal = A.diagonal(dim1=-2, dim2=-1)
-            diagonal.add_(added + jitter * diagonal.mean(dim=-1, keepdim=True))
+            more = jitter * diagonal.mean(dim=-1, keepdim=True)
+            diagonal.add_(more if added is None else more + added)
         L, info = self.torch.linalg.cholesky_ex(A)
         L.diagonal(dim1=-2, dim2=-1).masked_fill_((info != 0)[..., None], float("nan"))
         return L
 
     def inverse_factor(self, L: Any) -> Any:
         """L^-1 for factors (..., P, P)."""
+        if self.halves and L.ndim == 2:
+            return inverse_by_halves(self.torch, L)
         return self.torch.linalg.solve_triangular(L, self._eye(L), upper=False)
 
     def repeated(self, function: Step) -> Step:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
+from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,62 +60,104 @@ class Point:
 
 
 class Resident:
-    """Working weights and targets that are moved to the device once."""
+    """Working weights and targets on the device, always in the same place there."""
 
-    def __init__(self, working: WorkingFunction, ops: Any) -> None:
-        self.working, self.ops = working, ops
+    def __init__(self, ops: Any, fixed: bool) -> None:
+        self.ops, self.fixed = ops, fixed
+        self.working: WorkingFunction
         self.moved: dict[int, Sequence[Working]] = {}
+        self.fresh: set[int] = set()
+
+    def settle(self, working: WorkingFunction) -> None:
+        """Those of another sweep, which are moved when they are asked for."""
+        self.working = working
+        if not self.fixed:
+            self.fresh.clear()
 
     @property
     def all_there(self) -> bool:
-        """Whether sums over some of the rows need no memory either."""
+        """Whether all that sums need is on the device, and of this sweep."""
         works = [work for moved in self.moved.values() for work in moved]
-        return not any(isinstance(work.rows, np.ndarray) for work in works)
+        there = not any(isinstance(work.rows, np.ndarray) for work in works)
+        return there and bool(self.moved) and self.fresh == set(self.moved)
 
     def __call__(self, block: Block, latent: Latent) -> Sequence[Working]:
         """What the working function gave for this block, on the device."""
-        if block.start not in self.moved:
-            self.moved[block.start] = [self._move(work) for work in self.working(block, latent)]
-        return self.moved[block.start]
+        start = block.start
+        if start not in self.fresh:
+            given = self.working(block, latent)
+            before = self.moved.get(start) or len(given) * [None]
+            pairs = zip(given, before, strict=True)
+            self.moved[start] = [self._move(work, old) for work, old in pairs]
+            self.fresh.add(start)
+        return self.moved[start]
 
-    def _move(self, work: Working) -> Working:
-        ops, A, rows = self.ops, work.A, work.rows
-        return replace(
-            work,
-            A=A if A is None else ops.array(A),
-            At=ops.array(work.At),
-            rows=rows if rows is None else ops.index(rows),
-        )
+    def _move(self, work: Working, old: Working | None) -> Working:
+        """A block's rows and the shape of what belongs to them never change."""
+        ops = self.ops
+        A, At = None if work.A is None else ops.array(work.A), ops.array(work.At)
+        if old is None:
+            rows = None if work.rows is None else ops.index(work.rows)
+            if not self.fixed:  # what is written to later must not be anybody else's
+                A, At = None if A is None else A + 0.0, At + 0.0
+            return replace(work, A=A, At=At, rows=rows)
+        if old.A is not None:
+            old.A[...] = A
+        old.At[...] = At
+        return replace(work, A=old.A, At=old.At, rows=old.rows)
 
 
 class Aloft:
-    """The log density of the frequencies, by an engine whose operations can factor."""
+    """The log density of the frequencies, by an engine whose operations can factor.
+
+    It is made for one engine, likelihood and size, and settles where a move begins: what differs
+    from move to move is copied to where it was, so that a step that was recorded can be repeated.
+    """
 
     def __init__(
+        self, engine: Any, likelihood: Likelihood, trend: Trend, shape: tuple[int, int], K: int
+    ) -> None:
+        self.engine = proxy(engine)  # which keeps this one
+        self.ops, self.xp = engine.ops, engine.ops.xp
+        self.likelihood, self.trend, self.shape = likelihood, trend, shape
+        self.working = Resident(self.ops, likelihood.fixed_weights)
+        self.kept = LastFeatures()
+        self.hurried: Callable[[float], bool]
+        M, d = shape
+        #: Numbers of each part of what differs, in one array that is moved at once.
+        self.sizes = [K * (1 + M), K, K, d, d * d, 1]
+        self.numbers = self.there(np.zeros(sum(self.sizes)))
+        self.K = K
+        #: The step that is repeated, once there is one.
+        self.step: Step | None = None
+
+    def settle(
         self,
-        engine: Any,
-        likelihood: Likelihood,
-        trend: Trend,
         working: WorkingFunction,
         lam: float,
         base: NIW,
         members: Sequence[NDArray[np.intp]],
         hurried: Callable[[float], bool],
     ) -> None:
-        self.engine, self.ops, self.xp = engine, engine.ops, engine.ops.xp
-        self.likelihood, self.trend, self.lam = likelihood, trend, lam
-        self.working, self.hurried = Resident(working, self.ops), hurried
-        self.kept = LastFeatures()
-        counts = np.array([len(part) for part in members])
-        weights = np.zeros((len(members), 1 + int(counts.sum())))
+        """What a move begins with."""
+        self.working.settle(working)
+        self.hurried = hurried
+        K, (M, d) = self.K, self.shape
+        counts, nu = np.zeros((K, 1)), np.zeros((K, 1))
+        weights = np.zeros((K, 1 + M))
         weights[:, 0] = base.kappa
         for k, part in enumerate(members):
             weights[k, 1 + part] = 1.0
-        nu = (base.nu + counts)[:, None]
-        self.weights, self.each = self.there(weights), self.there(weights[:, :, None])
-        self.by_kappa = self.there(1.0 / (base.kappa + counts)[:, None])
-        self.nu, self.pulling = self.there(nu), self.there((-nu * weights[:, 1:])[:, :, None])
-        self.mu0, self.Psi0 = self.there(base.mu0[None]), self.there(base.Psi)
+            counts[k], nu[k] = len(part), base.nu + len(part)
+        parts = [weights, nu, 1.0 / (base.kappa + counts), base.mu0, base.Psi, np.array([lam])]
+        self.numbers[...] = self.there(np.concatenate([part.ravel() for part in parts]))
+        shapes = [(K, 1 + M), (K, 1), (K, 1), (1, d), (d, d), ()]
+        ends = np.cumsum([0, *self.sizes]).tolist()
+        views = [
+            self.xp.reshape(self.numbers[start:stop], shape)
+            for start, stop, shape in zip(ends, ends[1:], shapes, strict=False)
+        ]
+        self.weights, self.nu, self.by_kappa, self.mu0, self.Psi0, self.lam = views
 
     @property
     def steps_between_looks(self) -> int:
@@ -130,6 +173,17 @@ class Aloft:
         """Values in memory."""
         moved: Array = self.ops.host(values)
         return moved
+
+    def start(self, W: Array) -> Point:
+        """The place from memory where a trajectory begins, with its gradients.
+
+        A step of no length leads there, too.
+        """
+        if self.step is None or not (self.ops.repeats and self._is_short):
+            return self.sloping(self.at(self.there(W)))
+        nothing, still = self.there(np.zeros_like(W)), self.there(np.zeros(2 * W.shape[1:]))
+        point, _, _ = self.step(still, self.there(W), nothing, nothing)
+        return cast(Point, point)
 
     def at(self, W: Any) -> Spot:
         """A new place: one pass over the data."""
@@ -166,12 +220,16 @@ class Aloft:
         """Minus the log density plus half the squares of the momenta."""
         return -place.height + 0.5 * self.xp.sum(q * q)
 
+    @property
+    def _is_short(self) -> bool:
+        """Whether a step takes so little time that telling of it takes longer, and no memory."""
+        return bool(self.engine.lanes_at_work == 1 and self.working.all_there)
+
     def again(self, leap: Step, length: int) -> Step:
         """A step that the device repeats, unless steps are few or long or need memory."""
-        short = self.engine.lanes_at_work == 1 and self.working.all_there
-        if not short or length < WORTH_RECORDING:
+        if not (self.ops.repeats and self._is_short and length >= WORTH_RECORDING):
             return leap
-        repeated = self.ops.repeated(leap)
+        self.step = repeated = self.step or self.ops.repeated(leap)
 
         def step(*values: Any) -> tuple[Any, ...]:
             point, q, energy = repeated(*values)
@@ -190,8 +248,10 @@ class Aloft:
         rows = xp.concat([self.mu0, W], axis=0)
         mu = (self.weights @ rows) * self.by_kappa
         off = rows[None, :, :] - mu[:, None, :]
-        root = ops.factor(self.Psi0 + xp.matrix_transpose(self.each * off) @ off)
+        each = self.weights[:, :, None]
+        root = ops.factor(self.Psi0 + xp.matrix_transpose(each * off) @ off)
         white = ops.inverse_factor(root)
         pulls = (off[:, 1:, :] @ xp.matrix_transpose(white)) @ white
         log_det = xp.log(xp.linalg.diagonal(root))
-        return -xp.sum(self.nu * log_det), xp.sum(self.pulling * pulls, axis=0)
+        pulling = (self.nu * self.weights[:, 1:])[:, :, None]
+        return -xp.sum(self.nu * log_det), -xp.sum(pulling * pulls, axis=0)

@@ -129,6 +129,10 @@ class Path(Protocol):
         """Numbers are waited for after so many steps."""
         ...
 
+    def start(self, W: Array) -> Any:
+        """The place with its gradients where a trajectory begins, from memory."""
+        ...
+
     def at(self, W: Any) -> Any:
         """A place, where W is of the arrays that it computes with."""
         ...
@@ -142,7 +146,7 @@ class Path(Protocol):
         ...
 
     def again(self, leap: Step, length: int) -> Step:
-        """The step (W, pull, q) to (point, q, energy) in whatever way makes `length` quickly."""
+        """The step (stride, W, pull, q) to (point, q, energy), as `length` are made quickly."""
         ...
 
     def there(self, values: Array) -> Any:
@@ -154,11 +158,11 @@ class Path(Protocol):
         ...
 
 
-def leap(target: Path, root: Any, step: float, W: Any, pull: Any, q: Any) -> tuple[Any, Any, Any]:
-    """One leapfrog step: half kick, move, half kick; the energy after it."""
-    q = q + 0.5 * step * (pull @ root)
-    point = target.sloping(target.at(W + step * (q @ root.T)))
-    q = q + 0.5 * step * (point.pull @ root)
+def leap(target: Path, stride: Any, W: Any, pull: Any, q: Any) -> tuple[Any, Any, Any]:
+    """One leapfrog step: half kick, move, half kick; the energy after it. stride is step root."""
+    q = q + 0.5 * (pull @ stride)
+    point = target.sloping(target.at(W + q @ stride.T))
+    q = q + 0.5 * (point.pull @ stride)
     return point, q, target.energy(point.place, q)
 
 
@@ -173,13 +177,13 @@ def trajectory(
     """
     point, longest = start, 0.0
     lowest = highest = float(target.energy(start.place, q))
-    again = target.again(partial(leap, target, root, step), length)
+    again, stride = target.again(partial(leap, target), length), step * root
     unseen: list[Any] = []
     begin = time.perf_counter()
     for left in range(length, 0, -1):
         if target.hurried(left * longest):
             raise LateError
-        point, q, here = again(point.place.W, point.pull, q)
+        point, q, here = again(stride, point.place.W, point.pull, q)
         unseen.append(here)
         if left > 1 and len(unseen) < target.steps_between_looks:
             continue
@@ -215,7 +219,8 @@ def update(
     log_u = float(np.log(rng.random()))
     seen = None
     try:
-        start = followed.sloping(here if exact else followed.at(followed.there(state.W)))
+        start = followed.sloping(here) if exact else followed.start(state.W)
+        begun = float(start.place.height)  # the next step may take its place
         seen = look(state, followed.back(start.slope), n_rows)
         root = (tuning.metric or Metric.of_prior(target.prior)).root(n_rows)
         q = followed.there(q0)
@@ -228,7 +233,7 @@ def update(
         return None
     except NumericalError:
         return Outcome(here, 0.0, seen, np.inf)
-    climbed = float(end.place.height - start.place.height)
+    climbed = float(end.place.height) - begun
     rounding = abs(climbed - (there.height - here.height))
     log_ratio = target.energy(here, q0) - target.energy(there, followed.back(q))
     if np.isnan(log_ratio):

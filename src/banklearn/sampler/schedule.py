@@ -9,8 +9,7 @@ are taken there than will be on all rows: up to FEW_OF_PART they begin there alr
 
 A GPU with few rows is different: a sweep there is waiting for decisions in memory, and steps are
 next to nothing (``work_of_step`` of its engine; with many rows they count as elsewhere). Where a
-step is CHEAP, gradient moves always get EASY times the work of the sweeps, or more by the rule
-above.
+step is CHEAP, gradient moves always get MOST times the work of the sweeps.
 
 Warm-up measures a, as a running mean, and the pace is frozen with it. Work is counted, not timed:
 the same seed gives the same schedule on every machine of a kind.
@@ -26,14 +25,12 @@ FEW = 0.35
 FEW_OF_PART = 0.55
 #: Work of gradient moves for that of sweeps, if half of the places took a candidate.
 ODDS = 1.0 / 3.0
-#: Work of gradient moves for that of sweeps where hardly any place takes one.
+#: Work of gradient moves for that of sweeps where hardly any place takes one, or steps are cheap.
 MOST = 1.5
 #: Work of a step of a trajectory, in sweeps, where it is that of its products.
 STEP = 0.6
 #: Steps of less work than this are cheap: a trajectory of 24 takes less than five sweeps.
 CHEAP = 0.2
-#: Work of gradient moves for that of sweeps where steps are cheap, however many take a candidate.
-EASY = 0.75
 #: Weight of the last sweep in the running mean.
 RATE = 0.1
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -63,6 +60,5 @@ class Pace:
         mean = taken if self.taken is None else (1.0 - RATE) * self.taken + RATE * taken
         few = mean < (FEW if self.whole else FEW_OF_PART)
         work = min(ODDS * (1.0 - mean) / max(mean, 1e-12), MOST) if few else 0.0
-        if self.step < CHEAP:
-            work = max(work, EASY)
+        work = MOST if self.step < CHEAP else work
         return replace(self, rate=min(work / (self.step * length), 1.0), taken=mean)

@@ -30,6 +30,9 @@ from banklearn.sampler.precision import Solved
 
 Array = NDArray[np.float64]
 
+#: Components on a device are so many, or a multiple of it: their number changes all the time.
+SPARE = 8
+
 
 def unhurried(ahead: float) -> bool:
     """Whether there is no time for so many seconds more: there always is."""
@@ -98,19 +101,26 @@ class Target:
         Where the engine is a device everything stays there, else features are kept.
         """
         if isinstance(engine, DeviceEngine):
-            return Aloft(
-                engine,
-                self.likelihood,
-                self.trend,
-                self.working,
-                self.lam,
-                self.base,
-                self.members,
-                self.hurried,
-            )
+            return self._aloft(engine)
         other = copy(self)
         other.engine, other.kept = engine, KeptFeatures()
         return other
+
+    def _aloft(self, engine: DeviceEngine) -> Aloft:
+        """The engine's own, made for somewhat more components, which take no part."""
+        K = -(-len(self.members) // SPARE) * SPARE
+        shape = (sum(map(len, self.members)), self.prior.d)
+        key = (K, shape, self.trend, id(self.likelihood))
+        aloft: Aloft | None = engine.paths.get(key)
+        if aloft is None:
+            aloft = Aloft(engine, self.likelihood, self.trend, shape, K)
+            engine.keep_path(key, aloft)
+        aloft.settle(self.working, self.lam, self.base, self.members, self.hurried)
+        return aloft
+
+    def start(self, W: Array) -> Point:
+        """The place where a trajectory begins, with its gradients: two passes."""
+        return self.sloping(self.at(W))
 
     def again(self, leap: Step, length: int) -> Step:
         """A step as it is: its time is that of its sums."""
