@@ -14,7 +14,7 @@ paper   the paper's algorithm. In classification its joint move of a frequency a
         a sweep, measured at the chain's end
 
 Watched are the log evidence (log likelihood in classification) and the latent mean (in
-classification the latent function drawn) at 20 rows that are kept out of the training rows. Three
+classification the latent function drawn) at 20 rows that are kept out of the training rows. Four
 counts, for chains that have not all been everywhere:
 
 all chains   the usual count, with the spread between chains in it: the least of the three, and
@@ -23,8 +23,11 @@ each chain   the sum of what every chain counts for itself: too much for a chain
              moved, since it takes its own small spread for the whole
 one spread   squared distance travelled within a lag of time, against the spread of all chains of
              all schedules: D = 2 V (1 - exp(-lag / T)), 1 / (2 T) a second. It needs no chain to
-             have been everywhere, and is what to compare where R-hat is far from 1; a chain
-             that climbs gains by it.
+             have been everywhere, but takes one time T for all there is; a chain that climbs
+             gains by it
+as far       how many times as long the other takes to travel as far (`travel.py`): the same ratio
+             of effective samples where one is the other at another speed, with no law assumed.
+             The median over distances that both travel, the least in brackets
 
 All of it on 16 cores, in 10 minutes; what was measured is kept in --work:
 
@@ -56,6 +59,7 @@ from low_rank import LowRank, spread_places
 from numpy.typing import NDArray
 from studies import measured, processors, publish, study_parser
 from study_sets import study_rows, task_of
+from travel import lags_of, times_as_long, travelled
 
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.one_fold import compile_first
@@ -80,6 +84,8 @@ SLICES = 8
 #: Share of the time within which the squared distance is measured.
 LAG = 0.05
 COUNTS = ("all chains", "each chain", "one spread")
+#: The count that has a ratio and no rates.
+AS_FAR = "as far"
 
 
 def warmed(problem: Problem, streams: Streams, seconds: float) -> tuple[Chain, Tuning, int]:
@@ -204,6 +210,8 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
     ends = {s: [np.array(r["ends"][s]) for r in records] for s in ran}
     both = np.concatenate([v for s in ran for v in values[s]])
     spread = both.var(axis=0, ddof=1)
+    slowest = max(float(t[-1]) / len(t) for s in ran for t in ends[s])
+    lags = lags_of(slowest, seconds)
     out: dict[str, dict[str, Any]] = {}
     for s in ran:
         n = min(len(v) for v in values[s])
@@ -213,6 +221,7 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
         used = sum(float(t[-1] - (t[-n - 1] if len(t) > n else 0.0)) for t in ends[s])
         last = np.stack([v[-n:] for v in values[s]])
         each = range(both.shape[1])
+        shares, spans = travelled(values[s], ends[s], spread, lags)
         out[s] = {
             "all chains": [effective_sample_size(last[:, :, i]) / used for i in each],
             "each chain": [
@@ -226,10 +235,13 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
             "ms": 1e3 * spent / sum(len(v) for v in values[s]),
             "mean": float(np.concatenate(values[s])[:, 0].mean()),
             "quarters": np.mean([quarters(v[:, 0]) for v in values[s]], axis=0).tolist(),
+            "shares": shares.T.tolist(),
+            "lags": spans.tolist(),
         }
     if "paper" not in out and records[0]["low_rank_seconds"]:  # same decisions, another time
         ms = 1e3 * float(np.mean([r["low_rank_seconds"] for r in records]))
         slower = {n: [x * out["jumps"]["ms"] / ms for x in out["jumps"][n]] for n in COUNTS}
+        slower["lags"] = [x * ms / out["jumps"]["ms"] for x in out["jumps"]["lags"]]
         out["paper"] = out["jumps"] | slower | {"ms": ms}
     return out
 
@@ -239,10 +251,28 @@ def quarters(values: Array) -> list[float]:
     return [float(part.mean()) for part in np.array_split(values, 4)]
 
 
+def as_far(found: dict[str, dict[str, Any]], other: str, part: slice) -> tuple[float, ...]:
+    """Of some quantities the middle: times as long as the default, least of it, and seconds."""
+    both = [
+        [(np.array(shares), np.array(found[s]["lags"])) for shares in found[s]["shares"][part]]
+        for s in ("default", other)
+    ]
+    ratios = np.array([times_as_long(*pair) for pair in zip(*both, strict=True)])
+    return tuple(middle(column) for column in ratios.T)
+
+
 def middle(values: Sequence[float]) -> float:
     """The median of what is finite."""
     finite = [v for v in values if np.isfinite(v)]
     return float(np.median(finite)) if finite else float("nan")
+
+
+def cells_as_far(found: dict[str, dict[str, Any]], ran: Sequence[str], part: slice) -> list[str]:
+    """Seconds to a distance in the middle of those that default and jumps travel, and ratios."""
+    others = [as_far(found, other, part) for other in ran[1:]]
+    _, _, early, late = others[0]
+    cells = [f"{early:.2g} s", f"{late:.2g} s", *("" for _ in others[1:])]
+    return cells + [f"**{ratio:.1f}** ({least:.1f})" for ratio, least, *_ in others]
 
 
 def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "default") -> str:
@@ -253,18 +283,22 @@ def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "
     ran = [s for s in SCHEDULES if all(s in found for found in rates_of_sets.values())]
     lines = []
     for name, found in rates_of_sets.items():
-        for count in COUNTS:
+        for count in (*COUNTS, AS_FAR):
             for what, part in (("evidence", slice(0, 1)), ("probes", slice(1, None))):
-                values = [middle(found[s][count][part]) for s in ran]
+                if count == AS_FAR:
+                    cells = cells_as_far(found, ran, part)
+                else:
+                    values = [middle(found[s][count][part]) for s in ran]
+                    cells = [f"{value:.3g}" for value in values]
+                    cells += [f"**{values[0] / values[1]:.2f}**"]
+                    cells += [f"**{values[0] / paper:.1f}**" for paper in values[2:]]
                 hats = [max(found[s]["r_hat"][part]) for s in ran]
                 lines.append(
                     [
                         name,
                         what,
                         count,
-                        *(f"{value:.3g}" for value in values),
-                        f"**{values[0] / values[1]:.2f}**",
-                        *(f"**{values[0] / paper:.1f}**" for paper in values[2:]),
+                        *cells,
                         ", ".join(f"{hat:.2f}" for hat in hats),
                         ", ".join(f"{found[s]['ms']:.0f}" for s in ran),
                         "; ".join(
