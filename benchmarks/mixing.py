@@ -17,7 +17,7 @@ Watched are the log evidence (log likelihood in classification) and the latent m
 classification the latent function drawn) at 20 rows that are kept out of the training rows. Four
 counts, for chains that have not all been everywhere:
 
-all chains   the usual count, with the spread between chains in it: the least of the three, and
+all chains   the usual count, with the spread between chains in it: the least of them, and
              the same for any two samplers whose chains have not met
 each chain   the sum of what every chain counts for itself: too much for a chain that has hardly
              moved, since it takes its own small spread for the whole
@@ -25,9 +25,10 @@ one spread   squared distance travelled within a lag of time, against the spread
              all schedules: D = 2 V (1 - exp(-lag / T)), 1 / (2 T) a second. It needs no chain to
              have been everywhere, but takes one time T for all there is; a chain that climbs
              gains by it
-as far       how many times as long the other takes to travel as far (`travel.py`): the same ratio
-             of effective samples where one is the other at another speed, with no law assumed.
-             The median over distances that both travel, the least in brackets
+as far       seconds in which half the squared distance is 0.1, 0.25 and 0.5 of that spread, and
+             their ratios (`travel.py`): those of effective samples if all that moves is moved so
+             many times as fast, with no law assumed. A dash where fewer than half of the probes
+             went so far, or did so in one sweep. Here too a chain that climbs gains
 
 All of it on 16 cores, in 10 minutes; what was measured is kept in --work:
 
@@ -59,7 +60,7 @@ from low_rank import LowRank, spread_places
 from numpy.typing import NDArray
 from studies import measured, processors, publish, study_parser
 from study_sets import study_rows, task_of
-from travel import lags_of, times_as_long, travelled
+from travel import SHARES, lags_of, seconds_to, travelled, within
 
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.one_fold import compile_first
@@ -190,28 +191,21 @@ def rate_of_one_spread(
     """1 / (2 T) from the mean squared distance within a lag, in seconds; NaN without a spread."""
     if not spread > 0:
         return float("nan")
-    moved, spans = [], []
-    for x, t in zip(values, ends, strict=True):
-        later = np.searchsorted(t, t + lag)
-        first = np.flatnonzero(later < len(t))
-        moved.append((x[later[first]] - x[first]) ** 2)
-        spans.append(t[later[first]] - t[first])
-    if not (together := np.concatenate(moved)).size:
+    if (pairs := within(values, ends, lag)) is None:
         return float("nan")
     # Nobody gets further than two independent draws; a share of one would be an infinite rate.
-    share = min(float(together.mean()) / (2.0 * spread), 0.99)
-    return float(-np.log1p(-share) / (2.0 * np.concatenate(spans).mean()))
+    share = min(float(pairs[0].mean()) / (2.0 * spread), 0.99)
+    return float(-np.log1p(-share) / (2.0 * pairs[1].mean()))
 
 
 def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]]:
-    """By schedule: effective samples per second of every quantity, three ways, and R-hat."""
+    """By schedule: effective samples a second of every quantity, distances in time, R-hat."""
     ran = [s for s in SCHEDULES if s in records[0]["values"]]
     values = {s: [np.array(r["values"][s]) for r in records] for s in ran}
     ends = {s: [np.array(r["ends"][s]) for r in records] for s in ran}
     both = np.concatenate([v for s in ran for v in values[s]])
     spread = both.var(axis=0, ddof=1)
-    slowest = max(float(t[-1]) / len(t) for s in ran for t in ends[s])
-    lags = lags_of(slowest, seconds)
+    lags = lags_of(min(float(t[-1]) / len(t) for s in ran for t in ends[s]), seconds)
     out: dict[str, dict[str, Any]] = {}
     for s in ran:
         n = min(len(v) for v in values[s])
@@ -251,14 +245,11 @@ def quarters(values: Array) -> list[float]:
     return [float(part.mean()) for part in np.array_split(values, 4)]
 
 
-def as_far(found: dict[str, dict[str, Any]], other: str, part: slice) -> tuple[float, ...]:
-    """Of some quantities the middle: times as long as the default, least of it, and seconds."""
-    both = [
-        [(np.array(shares), np.array(found[s]["lags"])) for shares in found[s]["shares"][part]]
-        for s in ("default", other)
-    ]
-    ratios = np.array([times_as_long(*pair) for pair in zip(*both, strict=True)])
-    return tuple(middle(column) for column in ratios.T)
+def seconds_as_far(found: dict[str, Any], part: slice) -> Array:
+    """When each of some quantities has gone as far as SHARES: a line for each of these."""
+    times = np.array(found["lags"])
+    curves = [np.array(shares) for shares in found["shares"][part]]
+    return np.array([[seconds_to(share, curve, times) for curve in curves] for share in SHARES])
 
 
 def middle(values: Sequence[float]) -> float:
@@ -268,11 +259,18 @@ def middle(values: Sequence[float]) -> float:
 
 
 def cells_as_far(found: dict[str, dict[str, Any]], ran: Sequence[str], part: slice) -> list[str]:
-    """Seconds to a distance in the middle of those that default and jumps travel, and ratios."""
-    others = [as_far(found, other, part) for other in ran[1:]]
-    _, _, early, late = others[0]
-    cells = [f"{early:.2g} s", f"{late:.2g} s", *("" for _ in others[1:])]
-    return cells + [f"**{ratio:.1f}** ({least:.1f})" for ratio, least, *_ in others]
+    """For each of SHARES, the seconds of all schedules and how many times the first one's it is."""
+    times = [seconds_as_far(found[s], part) for s in ran]
+
+    def shown(lines: Array) -> str:
+        """Medians, where at least half of the quantities went so far."""
+        many = 2 * np.isfinite(lines).sum(axis=1) >= lines.shape[1]
+        return ", ".join(
+            f"{middle(line):.2g}" if there else "-" for line, there in zip(lines, many, strict=True)
+        )
+
+    cells = [f"{shown(lines)} s" for lines in times]
+    return cells + [f"**{shown(lines / times[0])}**" for lines in times[1:]]
 
 
 def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "default") -> str:
@@ -331,7 +329,8 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
         f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
         f"default schedule{how} reached in {options.warm:g} s, then {options.seconds:g} s for "
         f"each, in turn on one core{gpu} ({processors(records)}). {order} in each row; of "
-        f"the probes, the median of {PROBES} rates and the largest R-hat."
+        f"the probes, the median of {PROBES} rates and the largest R-hat. As far: seconds to "
+        f"{', '.join(map(str, SHARES))} of the spread, and ratios."
     )
 
 

@@ -89,6 +89,7 @@ TESTS = {
         "tests/sampler/test_sweep.py",
         "tests/sampler/test_aloft.py",
     ),
+    "sampler/leapfrog.py": ("tests/sampler/test_gradient.py", "tests/sampler/test_aloft.py"),
     "sampler/target.py": (
         "tests/sampler/test_gradient.py",
         "tests/gram/test_kept_features.py",

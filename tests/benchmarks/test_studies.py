@@ -74,8 +74,8 @@ def test_pairs_of_chains_take_turns_from_one_state(scripts, tmp_path, capsys):
     jumps, paper = found["arm"]["jumps"], found["arm"]["paper"]
     ratio = np.array(jumps["each chain"]) / paper["each chain"]
     np.testing.assert_allclose(ratio, paper["ms"] / jumps["ms"])
-    far = [mixing.as_far(found["arm"], s, slice(1, None))[0] for s in ("jumps", "paper")]
-    assert far[1] / far[0] == pytest.approx(paper["ms"] / jumps["ms"])
+    np.testing.assert_allclose(np.divide(paper["lags"], jumps["lags"]), paper["ms"] / jumps["ms"])
+    assert "| as far |" in (tmp_path / "study.md").read_text()
     assert found["arm-near"]["paper"]["mean"] != found["arm-near"]["jumps"]["mean"]
     assert "4 of 4 pairs" in capsys.readouterr().out
     assert "| default / jumps | default / paper |" in (tmp_path / "study.md").read_text()
@@ -215,43 +215,44 @@ def test_a_chain_is_as_far_as_early_as_it_is_fast(scripts, seed):
     for k, speed in enumerate((12.0, 1.0)):
         parts = [relaxing(100 * seed + 10 * k + i, speed) for i in range(4)]
         values, ends = [x for x, _ in parts], [t for _, t in parts]
-        shares, spans = travel.travelled(values, ends, np.ones(1), lags)
+        shares, seconds = travel.travelled(values, ends, np.ones(1), lags)
         rate = mixing.rate_of_one_spread([x[:, 0] for x in values], ends, 1.0, 20.0)
-        found.append(((shares[:, 0], spans), rate))
-    (fast, rate), (slow, slow_rate) = found
-    ratio, least, early, late = travel.times_as_long(fast, slow)
-    assert ratio == pytest.approx(12.0, rel=0.25)
-    assert 1.0 < least <= ratio
+        found.append((travel.seconds_to(0.5, shares[:, 0], seconds), rate))
+    (early, rate), (late, slow_rate) = found
     assert late / early == pytest.approx(12.0, rel=0.4)
     assert rate / slow_rate < 6.0
-    backwards = travel.times_as_long(slow, fast)[0]
-    assert backwards == pytest.approx(1 / ratio, rel=1e-9)
 
 
-def test_distances_that_one_chain_alone_travels_are_not_compared(scripts):
-    travel, lags = scripts("travel"), np.array([1.0, 2.0, 4.0, 8.0])
+def test_a_chain_is_there_when_it_was_there_first(scripts):
+    seconds_to, lags = scripts("travel").seconds_to, np.array([1.0, 2.0, 4.0, 8.0])
     rising = np.array([0.1, 0.2, 0.3, 0.4])
-    assert travel.seconds_to(0.25, rising, lags) == pytest.approx(np.sqrt(8.0))
-    assert travel.seconds_to(0.1, rising, lags) == 1.0
-    assert travel.seconds_to(0.4, rising, lags) == pytest.approx(8.0)
-    assert np.isnan([travel.seconds_to(s, rising, lags) for s in (0.05, 0.45)]).all()
-    # One that falls back was there all the same, and lags that nobody watched say nothing.
-    assert travel.seconds_to(0.3, np.array([0.1, 0.3, 0.2, np.nan]), lags) == 2.0
-    assert np.isnan(travel.times_as_long((rising, lags), (rising + 0.5, lags))).all()
-    middle = np.sqrt(8.0)
-    thrice = travel.times_as_long((rising, lags), (rising, 3.0 * lags))
-    np.testing.assert_allclose(thrice, [3.0, 3.0, middle, 3.0 * middle])
+    assert seconds_to(0.25, rising, lags) == pytest.approx(np.sqrt(8.0))
+    assert seconds_to(0.1, rising, lags) == 1.0
+    assert seconds_to(0.4, rising, lags) == pytest.approx(8.0)
+    assert np.isnan([seconds_to(s, rising, lags) for s in (0.05, 0.45)]).all()
+    assert seconds_to(0.3, np.array([0.1, 0.3, 0.2, 0.25]), lags) == 2.0
+
+
+def test_only_distances_that_many_quantities_travel_are_compared(scripts):
+    """Three of them: one is moved as far as 0.5, one as far as 0.25, one not even that."""
+    mixing, lags = scripts("mixing"), [1.0, 2.0, 4.0, 8.0]
+    shares = [[0.05, 0.1, 0.25, 0.6], [0.1, 0.2, 0.25, 0.3], [0.01, 0.02, 0.03, 0.04]]
+    found = {"default": {"shares": shares, "lags": lags}}
+    found["jumps"] = {"shares": shares, "lags": [3.0 * lag for lag in lags]}
+    cells = mixing.cells_as_far(found, ["default", "jumps"], slice(0, None))
+    assert cells == ["1.5, 4, - s", "4.5, 12, - s", "**3, 3, -**"]
+    cells = mixing.cells_as_far(found, ["default", "jumps"], slice(0, 1))
+    assert cells[2] == "**3, 3, 3**"
 
 
 def test_squared_distances_are_those_of_chains_and_lags(scripts):
     travelled = scripts("travel").travelled
     x, t = np.array([[0.0], [1.0], [3.0], [3.0]]), np.array([1.0, 2.0, 3.0, 5.0])
-    shares, spans = travelled([x, x[:2]], [t, t[:2]], np.array([2.0]), np.array([1.0, 2.0, 9.0]))
+    lags = np.array([1.0, 2.0, 9.0])
+    shares, spans = travelled([x, x[:2]], [t, t[:2]], np.array([2.0]), lags)
     # Within 1: 0 to 1, 1 to 3, 3 to 3 (after 2 seconds), and 0 to 1 of the short chain.
-    np.testing.assert_allclose(shares[:2, 0], [(1 + 4 + 0 + 1) / 4 / 4, (9 + 4 + 0) / 3 / 4])
-    np.testing.assert_allclose(spans[:2], [(1 + 1 + 2 + 1) / 4, (2 + 3 + 2) / 3])
-    assert np.isnan(shares[2, 0])
-    assert np.isnan(spans[2])
+    np.testing.assert_allclose(shares, [[(1 + 4 + 0 + 1) / 4 / 4], [(9 + 4 + 0) / 3 / 4]])
+    np.testing.assert_allclose(spans, [(1 + 1 + 2 + 1) / 4, (2 + 3 + 2) / 3])
 
 
 @pytest.mark.alone

@@ -473,7 +473,6 @@ def without_gpu(monkeypatch):
 
     def stand_in(graph):
         Stream.log.clear()
-        monkeypatch.setattr(repeated, "_recorders", {})
         monkeypatch.setattr(repeated, "_failed", [])
         values = {"CUDAGraph": graph, "Stream": Stream, "current_stream": Stream}
         values |= {"current_device": lambda: 0, "graph_pool_handle": lambda: "a new pool"}
@@ -482,7 +481,7 @@ def without_gpu(monkeypatch):
         for name, value in values.items():
             monkeypatch.setattr(torch.cuda, name, value)
         ops = DeviceEngine(np.zeros((3, 1)), np.zeros(3), xp=library("torch")).ops
-        assert ops.repeated(max) is max
+        assert ops.repeated(lambda x: (-x,))(3.0) == (-3.0,)  # nothing is recorded here
         ops.repeats = True
         return ops
 
@@ -516,7 +515,25 @@ def test_what_cannot_be_recorded_runs_as_it_is(without_gpu, monkeypatch):
     assert ended == [(0, "a new pool")]
     assert len(repeated._failed) == 1
     assert not ops.repeats
-    assert ops.repeated(max) is max
+    assert ops.repeated(lambda x: (-x,))(3.0) == (-3.0,)
+
+
+@pytest.mark.torch
+def test_work_space_must_not_be_made_in_a_record(without_gpu):
+    """It would lie in memory that other records write to."""
+    import torch
+
+    class Graph:
+        capture_begin = capture_end = lambda self, *_, **__: None
+
+    ops = without_gpu(Graph)
+
+    def careless(x):
+        return (ops._space("Phi", 3, 7)[0, 0] * 0.0 + x,)
+
+    with pytest.warns(RuntimeWarning, match="work space was made while it was recorded"):
+        ops.repeated(careless)(torch.tensor(1.0))
+    assert not ops.repeats
 
 
 @pytest.mark.torch
@@ -540,6 +557,7 @@ def test_what_was_recorded_is_done_again_with_new_values(without_gpu):
             functions[-1]()
 
     ops, out = without_gpu(Graph), torch.zeros(2)
+    assert ops.recorder is None
 
     def double(x):
         functions.append(lambda: torch.mul(x, 2.0, out=out))
@@ -552,8 +570,9 @@ def test_what_was_recorded_is_done_again_with_new_values(without_gpu):
             (found,) = twice(torch.tensor(values))
             assert found is out
             assert found.tolist() == [2.0 * value for value in values]
-        # On a stream of its own priority, after what was told before and before what follows.
+        # On a stream of these operations alone, after what was told before and before what follows.
         assert log == [("wait", -1), ("begin", pool), ("end",), ("wait", 0)]
+        assert ops.recorder.priority == -1
     assert len(functions) == 2
 
 

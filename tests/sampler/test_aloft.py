@@ -2,6 +2,7 @@
 
 import gc
 from dataclasses import replace
+from functools import partial
 from weakref import ref
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from banklearn.engines.device import DeviceEngine
 from banklearn.engines.memory import MemoryEngine
-from banklearn.gram import BLOCK_ROWS, Frozen
+from banklearn.gram import BLOCK_ROWS, Frozen, Working
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.generative import draw_state
@@ -19,7 +20,7 @@ from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.sampler import gradient
-from banklearn.sampler.aloft import Aloft, Point, Spot
+from banklearn.sampler.aloft import Aloft, Point, Resident, Spot
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.target import Target
 from helpers import close
@@ -268,31 +269,33 @@ def test_short_steps_that_need_no_memory_are_recorded(kind, lanes, length, recor
     """Where arrays follow the standard alone, sums over some of the rows need it."""
     monkeypatch.setattr(DeviceEngine, "lanes_at_work", lanes)
     _, device, state = targets("strict", kind)
-    aloft, asked = device.along(device.engine), []
-    aloft.sloping(aloft.at(aloft.there(state.W)))
-    monkeypatch.setattr(
-        aloft.ops, "repeated", lambda leap: asked.append(leap) or leap, raising=False
-    )
-    assert aloft.again(max, length) is max
-    monkeypatch.setattr(aloft.ops, "repeats", True, raising=False)
-    leap = lambda *values: values  # noqa: E731
-    step = aloft.again(leap, length)
-    assert (asked == [leap]) == records == (step is not leap)
+    asked, ops = [], device.engine.ops
+    monkeypatch.setattr(ops, "repeated", lambda leap: asked.append(leap) or leap, raising=False)
+    device.along(device.engine).start(state.W, length)
+    assert not asked
+    monkeypatch.setattr(ops, "repeats", True, raising=False)
+    aloft = device.along(device.engine)
+    aloft.start(state.W, length)
+    assert len(asked) == records
+    assert isinstance(aloft.again(length), partial) != records
     assert aloft.steps_between_looks == (8 if lanes == 1 else 1)
+
+
+MANY = 20
 
 
 def other(target, state, seed, K):
     """The density of another sweep on the same engine: components, lam, base and row weights."""
     rng = np.random.default_rng(seed)
-    Z = np.sort(np.r_[np.arange(K), rng.integers(0, K, M - K)])
+    Z = np.sort(np.r_[np.arange(K), rng.integers(0, K, MANY - K)])
     mu, root = rng.standard_normal((K, D)), rng.standard_normal((K, D, D))
     Sigma = root @ root.transpose(0, 2, 1) + np.eye(D)
     state = state.with_(
-        W=rng.standard_normal((M, D)), Z=Z, mu=mu, Sigma=Sigma, lam=rng.uniform(0.2, 0.9),
+        W=rng.standard_normal((MANY, D)), Z=Z, mu=mu, Sigma=Sigma, lam=rng.uniform(0.2, 0.9),
         psi=rng.uniform(0.5, 2.0, D),
     )  # fmt: skip
     likelihood = target.likelihood
-    beta = rng.standard_normal((likelihood.tasks, 2 * M + 1))
+    beta = rng.standard_normal((likelihood.tasks, 2 * MANY + 1))
     working = Frozen(likelihood.working(beta, Streams(seed), 5))
     parts = [likelihood, "constant", target.prior, state, working, JitterCount()]
     return Target(target.engine, *parts), state
@@ -305,52 +308,10 @@ def moved(target, state, tuning):
     return gradient.update(state, here.gram, here.solved, target, tuning, rng)
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_moves_of_other_sweeps_are_those_of_the_memory(name, kind):
-    """One path serves them all, however many components there are; short ones and long ones."""
-    memory, device, state = targets(name, kind, rows=500)
-    paths, tuning = [], GradientTuning(0.15, 4, single=False)
-    for seed, K in enumerate((3, 1, 5, 3)):
-        pairs = [other(target, state, seed, K) for target in (memory, device)]
-        expected, seen = (moved(target, at, tuning) for target, at in pairs)
-        assert expected.probability > 0.0
-        assert seen.probability == pytest.approx(expected.probability, abs=1e-6)
-        close(seen.place.W, expected.place.W, 1e-6, 1e-7)
-        paths.append(pairs[1][0].along(device.engine))
-    assert all(path is paths[0] for path in paths)
-
-
-class Traced:
-    """Stands for a CUDA graph: the kernels that a step led to, on the tensors that it found."""
-
-    def __init__(self, function, log):
-        self.function, self.log, self.graph = function, log, None
-
-    def __call__(self, *values):
-        from torch.fx.experimental.proxy_tensor import make_fx
-
-        def flat(*inputs):
-            point, q, energy = self.function(*inputs)
-            return point.place.W, point.place.height, point.slope, point.pull, q, energy
-
-        if self.graph is None:
-            self.graph = make_fx(flat)(*values)
-        self.log.append(self)
-        W, height, slope, pull, q, energy = self.graph(*values)
-        return Point(Spot(W, height, (), (), None, None), slope, pull), q, energy
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_record_serves_the_moves_of_other_sweeps(kind, monkeypatch):
-    """What differs between sweeps lies where the record looks for it."""
-    memory, device, state = targets("torch", kind, rows=500)
-    log, ops = [], device.engine.ops
-    monkeypatch.setattr(ops, "repeats", True)
-    monkeypatch.setattr(ops, "repeated", lambda function: Traced(function, log))
-    tuning = GradientTuning(0.15, 5, single=False)
-    for seed, K in enumerate((3, 1, 5, 3)):
+def moves_in_turn(memory, device, state, length, numbers=(3, 12, 3, 17, 12, 5, 1)):
+    """Moves of sweeps with so many components: those of a device are those of the memory."""
+    tuning = GradientTuning(0.1, length, single=False)
+    for seed, K in enumerate(numbers):
         pairs = [other(target, state, seed, K) for target in (memory, device)]
         expected, seen = (moved(target, at, tuning) for target, at in pairs)
         assert expected.probability > 0.0
@@ -358,37 +319,172 @@ def test_a_record_serves_the_moves_of_other_sweeps(kind, monkeypatch):
         close(seen.place.W, expected.place.W, 1e-6, 1e-7)
         close(seen.seen.squares, expected.seen.squares, 1e-7, 1e-10)
         assert seen.rounding < 1e-6
-    assert len(set(map(id, log))) == 1
-    # Row weights of a classifier have to be moved before a record may start with them.
-    starts = 3 if memory.likelihood.fixed_weights else 0
-    assert len(log) == 4 * 5 + starts
+        yield pairs[1][0]
+
+
+class Overwritten:
+    """A record whose results take the place of those before, as a GPU's do; arguments are copied.
+
+    trace makes of a function of arrays one that does the same again.
+    """
+
+    def __init__(self, function, log, trace=lambda function, *_: function):
+        self.log, self.results, self.again = log, None, None
+        self.trace, self.function = trace, function
+
+    def flat(self, *values):
+        point, q, energy = self.function(*values)
+        return point.place.W, point.place.height, point.slope, point.pull, q, energy
+
+    def __call__(self, *values):
+        values = [value + 0.0 for value in values]
+        if self.again is None:
+            self.again = self.trace(self.flat, *values)
+        self.log.append(self)
+        results = self.again(*values)
+        if self.results is None:
+            self.results = [result + 0.0 for result in results]
+        for mine, result in zip(self.results, results, strict=True):
+            mine[...] = result
+        W, height, slope, pull, q, energy = self.results
+        return Point(Spot(W, height, (), (), None, None), slope, pull), q, energy
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_paths_are_kept_for_sizes_that_were_needed_last(name):
-    _, device, _ = targets(name, "gaussian")
-    engine = device.engine
+@pytest.mark.parametrize("kind", KINDS)
+def test_moves_of_other_sweeps_are_those_of_the_memory(name, kind):
+    memory, device, state = targets(name, kind, rows=500)
+    for _ in moves_in_turn(memory, device, state, 4):
+        assert not device.engine.paths
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "weighted", "binary"])
+def test_repeated_moves_of_other_sweeps_are_those_of_the_memory(kind, monkeypatch):
+    memory, device, state = targets("strict", kind, rows=500)
+    log, ops = [], device.engine.ops
+    monkeypatch.setattr(ops, "repeats", True, raising=False)
+    make = lambda function: Overwritten(function, log)  # noqa: E731
+    monkeypatch.setattr(ops, "repeated", make, raising=False)
+    paths = [target.along(device.engine) for target in moves_in_turn(memory, device, state, 4)]
+    assert len(log) == 7 * (1 + 4)
+    # One record for up to 8 components, one for up to 16, one for up to 24.
+    assert len(set(map(id, log))) == len(set(map(id, paths))) == 3
+    assert [path.K for path in paths] == [8, 16, 8, 24, 16, 8, 8]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_record_serves_the_moves_of_other_sweeps(kind, dtype, monkeypatch):
+    """What differs between sweeps lies where the record looks for it.
+
+    What stands for a CUDA graph: the kernels that a step led to, on the tensors that it found.
+    """
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    memory, device, state = targets("torch", kind, rows=500, dtype=dtype)
+    log, ops = [], device.engine.ops
+    if dtype == "float32":
+        memory = targets("torch", kind, rows=500, dtype=dtype)[1]
+    monkeypatch.setattr(ops, "repeats", True)
+    trace = lambda function, *values: make_fx(function)(*values)  # noqa: E731
+    monkeypatch.setattr(ops, "repeated", lambda function: Overwritten(function, log, trace))
+    if dtype == "float64":
+        list(moves_in_turn(memory, device, state, 5))
+        assert len(set(map(id, log))) == 3
+        assert len(log) == 7 * (1 + 5)
+        return
+    tuning = GradientTuning(0.05, 5, single=False)
+    for seed, K in enumerate((3, 12, 3)):
+        both = [moved(*other(target, state, seed, K), tuning) for target in (memory, device)]
+        np.testing.assert_array_equal(both[0].place.W, both[1].place.W)
+        assert both[0].probability == both[1].probability
+    assert len(log) == 3 * 6
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_paths_are_kept_for_kinds_that_were_needed_last(name, monkeypatch):
+    _, device, state = targets(name, "gaussian")
+    engine, device = device.engine, other(device, state, 0, 1)[0]
+    monkeypatch.setattr(engine.ops, "repeats", True, raising=False)
+
+    def of(K, trend="constant"):
+        device.members, device.trend = np.array_split(np.arange(MANY), K), trend
+        return device.along(engine)
+
     assert engine.paths == {}
-    first = device.along(engine)
-    assert device.along(engine) is first
-    device.members = [np.array([j]) for j in range(M)]
-    assert device.along(engine) is first
-    device.trend = "none"
-    second = device.along(engine)
-    assert second is not first
-    assert list(engine.paths.values()) == [first, second]
-    device.trend = "linear"
-    third = device.along(engine)
-    assert list(engine.paths.values()) == [second, third]
+    first, second = of(1), of(9)
+    assert first is not second
+    assert of(8) is first
+    assert of(16) is second
+    kinds = [of(1, "none"), of(17)]
+    assert of(2) is first
+    fifth = of(1, "linear")
+    assert list(engine.paths.values()) == [*kinds, first, fifth]
     assert engine.beside().paths == {}
-    assert list(engine.paths.values()) == [second, third]
+    assert len(engine.paths) == 4
+    device.likelihood = Gaussian(1.0, 1e-3)
+    assert of(1) is not first
+    device.members = [np.arange(MANY - 1)]
+    assert device.along(engine).shape == (MANY - 1, D)
 
 
-def test_an_engine_that_nobody_needs_takes_its_paths_with_it():
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_row_weights_of_another_sweep_are_written_to_nobody_elses_memory(name):
+    _, device, _ = targets(name, "binary", rows=40)
+    resident, (block, *_) = Resident(device.engine.ops, False), device.engine.blocks()
+    given = [Working(np.full(40, a), np.full(40, -a), 0.0, 40.0) for a in (1.0, 2.0)]
+    for work in given:
+        resident.settle(lambda block, latent, work=work: [work])
+        assert not resident.all_there
+        (there,) = resident(block, None)
+        assert resident.all_there
+        for part, expected in ((there.A, work.A), (there.At, work.At)):
+            np.testing.assert_array_equal(device.engine.ops.host(part), expected)
+    assert (given[0].A == 1.0).all()
+    assert (given[0].At == -1.0).all()
+
+
+def test_a_path_is_asked_for_time_of_its_own_move(monkeypatch):
+    _, device, state = targets("strict", "gaussian", hurried=lambda ahead: False)
+    monkeypatch.setattr(device.engine.ops, "repeats", True, raising=False)
+    monkeypatch.setattr(device.engine.ops, "repeated", lambda leap: leap, raising=False)
+    assert moved(device, state, GradientTuning(0.1, 4)) is not None
+    device.hurried = lambda ahead: True
+    assert moved(device, state, GradientTuning(0.1, 4)) is None
+    assert len(device.engine.paths) == 1
+
+
+class Forgets:
+    """A record that, once made, does not know what it was made of."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, *values):
+        point, q, energy = self.function(*values)
+        self.function = lambda *values: (point, q, energy)
+        return point, q, energy
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_engine_that_nobody_needs_takes_its_paths_with_it(late, fails, monkeypatch):
     """Its memory is a GPU's: nobody can wait until Python looks for circles."""
-    _, device, state = targets("strict", "gaussian")
-    moved(device, state, GradientTuning(0.1, 4))
+    _, device, state = targets("strict", "gaussian", hurried=lambda ahead: late)
+    ops = device.engine.ops
+    monkeypatch.setattr(ops, "repeats", True, raising=False)
+
+    def failing(function):
+        ops.repeats = False
+        return function
+
+    monkeypatch.setattr(ops, "repeated", failing if fails else Forgets, raising=False)
+    outcome = moved(device, state, GradientTuning(0.1, 4))
+    assert (outcome is None) == late
     path = ref(next(iter(device.engine.paths.values())))
+    del outcome
+    monkeypatch.undo()
     gc.disable()
     try:
         assert path() is not None
@@ -403,10 +499,10 @@ def test_an_engine_that_nobody_needs_takes_its_paths_with_it():
 def test_with_pytorch_no_class_needs_memory(kind, monkeypatch):
     _, device, state = targets("torch", kind)
     aloft = device.along(device.engine)
-    start = aloft.sloping(aloft.at(aloft.there(state.W)))
+    start = aloft.start(state.W, 9)
     assert aloft.working.all_there
     monkeypatch.setattr(aloft.ops, "host", None)
-    monkeypatch.setattr(aloft.ops, "_move", None, raising=False)
+    monkeypatch.setattr(Resident, "_move", None)
     q = aloft.there(np.ones(state.W.shape))
     assert gradient.trajectory(aloft, start, q, aloft.there(np.eye(D)), 1e-3, 9) is not None
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from banklearn.numerics.streams import Streams
-from banklearn.sampler import gradient, run, sweep
+from banklearn.sampler import leapfrog, run, sweep
 from banklearn.sampler.gradient import GradientTuning
 from banklearn.sampler.run import Plan, Run, run_chain, run_chains
 from banklearn.sampler.sweep import Model, Tuning
@@ -189,7 +189,7 @@ def test_a_trajectory_for_which_time_would_not_do_is_left_out(monkeypatch):
     kernel = Watched()
     clock = SimpleNamespace(monotonic=kernel.monotonic, perf_counter=kernel.monotonic)
     monkeypatch.setattr(run, "time", clock)
-    monkeypatch.setattr(gradient, "time", clock)
+    monkeypatch.setattr(leapfrog, "time", clock)
     real = Target.sloping
 
     def sloping(*arguments):

@@ -6,7 +6,7 @@ array-api-strict. X stays on the device; row weights, targets and results travel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Statistic
-from banklearn.engines.repeated import Step
 from banklearn.gram import BLOCK_ROWS, Block, Frozen, WorkingFunction
 from banklearn.model.evidence import Ridge, ridge
 from banklearn.model.features import Trend
@@ -30,7 +29,7 @@ DEVICE_ROWS = 16 * BLOCK_ROWS
 #: a step, and what a row costs a sweep: waiting, and the accept step in memory.
 STEP_ROWS, SWEEP_ROWS, SWEEP_ROW = 14_000, 540_000, 0.6
 #: Kinds of trajectories whose records are kept.
-PATHS = 2
+PATHS = 4
 #: Blocks at work at the same time on a GPU: one's cosines beside another's products.
 LANES = 2
 
@@ -183,10 +182,6 @@ class ArrayOps:
         """L^-1 for factors (..., P, P) on the device."""
         return self.xp.linalg.solve(L, self.xp.broadcast_to(self._eye(L), L.shape))
 
-    def repeated(self, function: Step) -> Step:
-        """The function as it is."""
-        return function
-
     def _eye(self, like: Any) -> Any:
         return self.xp.eye(like.shape[-1], dtype=like.dtype, device=self.device)
 
@@ -233,14 +228,21 @@ class DeviceEngine:
         self.y, self.weight = y.copy(), weight
         self.X = xp.asarray(X, device=device) if on_device is None else on_device
         self.ops = self._operations()
-        #: Where trajectories go, by what it is made for (:mod:`banklearn.sampler.aloft`).
+        #: Where trajectories go, by what they are made for (:mod:`banklearn.sampler.aloft`).
         self.paths: dict[Any, Any] = {}
 
-    def keep_path(self, key: Any, path: Any) -> None:
-        """Remember it beside the last one, for as long as these rows are needed."""
-        while len(self.paths) >= PATHS:
+    @property
+    def records(self) -> bool:
+        """Whether a step along the gradient is so short that it is recorded and done again."""
+        return self.ops.repeats and self.lanes_at_work == 1
+
+    def path(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Where trajectories of a kind go; those PATHS that were last used are kept."""
+        found = self.paths.pop(key, None)
+        self.paths[key] = make() if found is None else found
+        while len(self.paths) > PATHS:
             del self.paths[next(iter(self.paths))]
-        self.paths[key] = path
+        return self.paths[key]
 
     def _operations(self) -> Any:
         """Operations with work space of their own."""

@@ -15,10 +15,8 @@ from typing import Any
 #: A function of arrays that is called again and again.
 Step = Callable[..., tuple[Any, ...]]
 
-#: One thread records at a time, on a stream where nobody else works: by device. PyTorch hands out
-#: few streams of a priority, again and again; nothing else here asks for this one.
+#: One thread records at a time.
 _recording = threading.Lock()
-_recorders: dict[Any, Any] = {}
 #: Records that failed, which PyTorch may still refer to.
 _failed: list[Any] = []
 
@@ -53,12 +51,16 @@ class Repeated:
     def _record(self, function: Step, values: tuple[Any, ...]) -> None:
         cuda, ops = self.torch.cuda, self.ops
         with cuda.device(ops.device), _recording:
-            where = cuda.current_device()
-            if where not in _recorders:
-                _recorders[where] = cuda.Stream(priority=-1)
-            recorder, graph = _recorders[where], cuda.CUDAGraph()
+            where, graph = cuda.current_device(), cuda.CUDAGraph()
+            # A stream where nobody else works or records: PyTorch hands out few streams of a
+            # priority, again and again, and nothing else asks for this one; and a record that goes
+            # takes the work space of products on its stream with it (pytorch/pytorch#193402).
+            if ops.recorder is None:
+                ops.recorder = cuda.Stream(priority=-1)
+            recorder, spaces = ops.recorder, ops.work_spaces()
             self._inputs = [value.clone() for value in values]
-            # What the last record took, which is not done again, is there for this one.
+            # Records of one chain share memory: nothing that one leaves there is read after
+            # another was done.
             pool = cuda.graph_pool_handle() if ops.recorded is None else ops.recorded.pool()
             recorder.wait_stream(cuda.current_stream())
             with cuda.stream(recorder):
@@ -68,14 +70,15 @@ class Repeated:
                         self._outputs = function(*self._inputs)
                     finally:
                         graph.capture_end()
+                    if list(map(id, ops.work_spaces())) != list(map(id, spaces)):
+                        raise RuntimeError("work space was made while it was recorded")
                 except RuntimeError as error:
                     self._give_up(graph, where, pool, error)
                     return
             cuda.current_stream().wait_stream(recorder)
         self._graph = ops.recorded = graph
         # Work space that grows later is new memory: the old one is this record's.
-        self._spaces = ops.work_spaces()
-        self.function = None
+        self._spaces, self.function = spaces, None
 
     def _give_up(self, graph: Any, where: Any, pool: Any, error: Exception) -> None:
         """Steps run as they are from now on; PyTorch would take memory for a record for ever."""

@@ -77,9 +77,11 @@ class TorchOps(ArrayOps):
         self.square_parts = 4
         self.joined = True
         self.halves = self._on_gpu
-        #: Whether steps are recorded and done again (:mod:`.repeated`), and the last record.
+        #: Whether steps are recorded and done again (:mod:`.repeated`), the last record, and the
+        #: stream that they are recorded on.
         self.repeats = self.waits = self._on_gpu
         self.recorded: Any = None
+        self.recorder: Any = None
 
     @property
     def _on_gpu(self) -> bool:
@@ -293,7 +295,7 @@ class TorchOps(ArrayOps):
 
     def repeated(self, function: Step) -> Step:
         """The same function of tensors, which a GPU does again with one call."""
-        return Repeated(function, self) if self.repeats else function
+        return Repeated(function, self)
 
     def _eye(self, like: Any) -> Any:
         """Made once for a size; nobody writes to it."""

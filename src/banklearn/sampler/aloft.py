@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import partial
+from typing import Any
 from weakref import proxy
 
 import numpy as np
@@ -22,6 +23,7 @@ from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend
 from banklearn.model.kept_features import LastFeatures
 from banklearn.model.niw import NIW
+from banklearn.sampler.leapfrog import leap
 
 Array = NDArray[np.float64]
 
@@ -123,13 +125,11 @@ class Aloft:
         self.working = Resident(self.ops, likelihood.fixed_weights)
         self.kept = LastFeatures()
         self.hurried: Callable[[float], bool]
-        M, d = shape
-        #: Numbers of each part of what differs, in one array that is moved at once.
-        self.sizes = [K * (1 + M), K, K, d, d * d, 1]
-        self.numbers = self.there(np.zeros(sum(self.sizes)))
         self.K = K
-        #: The step that is repeated, once there is one.
-        self.step: Step | None = None
+        self.numbers: Any = None
+        self.still, self.nothing = self.there(np.zeros(2 * shape[1:])), self.there(np.zeros(shape))
+        #: The step that is repeated, once it was recorded.
+        self.recorded: Step | None = None
 
     def settle(
         self,
@@ -142,21 +142,26 @@ class Aloft:
         """What a move begins with."""
         self.working.settle(working)
         self.hurried = hurried
-        K, (M, d) = self.K, self.shape
+        K = self.K
         counts, nu = np.zeros((K, 1)), np.zeros((K, 1))
-        weights = np.zeros((K, 1 + M))
+        weights = np.zeros((K, 1 + self.shape[0]))
         weights[:, 0] = base.kappa
         for k, part in enumerate(members):
             weights[k, 1 + part] = 1.0
             counts[k], nu[k] = len(part), base.nu + len(part)
-        parts = [weights, nu, 1.0 / (base.kappa + counts), base.mu0, base.Psi, np.array([lam])]
-        self.numbers[...] = self.there(np.concatenate([part.ravel() for part in parts]))
-        shapes = [(K, 1 + M), (K, 1), (K, 1), (1, d), (d, d), ()]
-        ends = np.cumsum([0, *self.sizes]).tolist()
-        views = [
-            self.xp.reshape(self.numbers[start:stop], shape)
-            for start, stop, shape in zip(ends, ends[1:], shapes, strict=False)
-        ]
+        by_kappa = 1.0 / (base.kappa + counts)
+        self._write([weights, nu, by_kappa, base.mu0[None], base.Psi, np.array(lam)])
+
+    def _write(self, parts: Sequence[Array]) -> None:
+        """All that differs from move to move, in one array; its parts stay where they are."""
+        numbers = self.there(np.concatenate([part.ravel() for part in parts]))
+        if self.numbers is not None:
+            self.numbers[...] = numbers
+            return
+        self.numbers, views, start = numbers, [], 0
+        for part in parts:
+            views.append(self.xp.reshape(numbers[start : start + part.size], part.shape))
+            start += part.size
         self.weights, self.nu, self.by_kappa, self.mu0, self.Psi0, self.lam = views
 
     @property
@@ -174,16 +179,18 @@ class Aloft:
         moved: Array = self.ops.host(values)
         return moved
 
-    def start(self, W: Array) -> Point:
-        """The place from memory where a trajectory begins, with its gradients.
+    def start(self, W: Array, length: int) -> Point:
+        """The place where a trajectory begins, with its gradients.
 
-        A step of no length leads there, too.
+        Where steps are recorded it is where a step of no length leads, from the first trajectory
+        on: bits do not depend on what was recorded before.
         """
-        if self.step is None or not (self.ops.repeats and self._is_short):
-            return self.sloping(self.at(self.there(W)))
-        nothing, still = self.there(np.zeros_like(W)), self.there(np.zeros(2 * W.shape[1:]))
-        point, _, _ = self.step(still, self.there(W), nothing, nothing)
-        return cast(Point, point)
+        here, point = self.there(W), None
+        if self.recorded is None or not self.working.all_there:
+            point = self.sloping(self.at(here))
+        if self._repeats(length):
+            point, _, _ = self._repeated(self.still, here, self.nothing, self.nothing)
+        return point or self.sloping(self.at(here))
 
     def at(self, W: Any) -> Spot:
         """A new place: one pass over the data."""
@@ -220,22 +227,30 @@ class Aloft:
         """Minus the log density plus half the squares of the momenta."""
         return -place.height + 0.5 * self.xp.sum(q * q)
 
-    @property
-    def _is_short(self) -> bool:
-        """Whether a step takes so little time that telling of it takes longer, and no memory."""
-        return bool(self.engine.lanes_at_work == 1 and self.working.all_there)
-
-    def again(self, leap: Step, length: int) -> Step:
+    def again(self, length: int) -> Step:
         """A step that the device repeats, unless steps are few or long or need memory."""
-        if not (self.ops.repeats and self._is_short and length >= WORTH_RECORDING):
-            return leap
-        self.step = repeated = self.step or self.ops.repeated(leap)
+        if not self._repeats(length):
+            return partial(leap, self)
 
         def step(*values: Any) -> tuple[Any, ...]:
-            point, q, energy = repeated(*values)
+            point, q, energy = self._repeated(*values)
             return point, q, energy + 0.0  # the next step overwrites it
 
         return step
+
+    def _repeats(self, length: int) -> bool:
+        """Whether so many steps are worth recording one, which needs all it reads on the device."""
+        return bool(length >= WORTH_RECORDING and self.engine.records and self.working.all_there)
+
+    def _repeated(self, *values: Any) -> tuple[Any, ...]:
+        """A step as it was recorded; what it gives is overwritten by the next."""
+        if self.recorded is not None:
+            return self.recorded(*values)
+        step = self.ops.repeated(partial(leap, self))
+        made = step(*values)
+        if self.ops.repeats:  # else it could not be recorded, and would keep this one
+            self.recorded = step
+        return made
 
     def _prior(self, W: Any) -> tuple[Any, Any]:
         """What is left of the components, integrated out: log density and its gradient.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,12 @@ from banklearn.model.priors import Prior
 from banklearn.numerics.linalg import JitterCount
 from banklearn.sampler import precision
 from banklearn.sampler.aloft import Aloft, Point
+from banklearn.sampler.leapfrog import leap
 from banklearn.sampler.precision import Solved
 
 Array = NDArray[np.float64]
 
-#: Components on a device are so many, or a multiple of it: their number changes all the time.
+#: Components on a device are so many, or a multiple of it.
 SPARE = 8
 
 
@@ -107,24 +109,28 @@ class Target:
         return other
 
     def _aloft(self, engine: DeviceEngine) -> Aloft:
-        """The engine's own, made for somewhat more components, which take no part."""
+        """Made for somewhat more components, which take no part; the engine's own, if it records.
+
+        Their number changes all the time, and a record is of one.
+        """
         K = -(-len(self.members) // SPARE) * SPARE
         shape = (sum(map(len, self.members)), self.prior.d)
+
+        def make() -> Aloft:
+            return Aloft(engine, self.likelihood, self.trend, shape, K)
+
         key = (K, shape, self.trend, id(self.likelihood))
-        aloft: Aloft | None = engine.paths.get(key)
-        if aloft is None:
-            aloft = Aloft(engine, self.likelihood, self.trend, shape, K)
-            engine.keep_path(key, aloft)
+        aloft: Aloft = engine.path(key, make) if engine.records else make()
         aloft.settle(self.working, self.lam, self.base, self.members, self.hurried)
         return aloft
 
-    def start(self, W: Array) -> Point:
+    def start(self, W: Array, length: int) -> Point:
         """The place where a trajectory begins, with its gradients: two passes."""
         return self.sloping(self.at(W))
 
-    def again(self, leap: Step, length: int) -> Step:
+    def again(self, length: int) -> Step:
         """A step as it is: its time is that of its sums."""
-        return leap
+        return partial(leap, self)
 
     def there(self, values: Array) -> Array:
         """Values from memory, which is where this target computes."""
