@@ -36,6 +36,27 @@ def test_it_is_the_inverse(P, dtype):
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize("P", [LEAF + 1, 801])
+def test_what_is_added_beyond_the_last_row_can_be_inverted(P, monkeypatch):
+    """At 801 whole blocks are of it. A solver may do anything with a zero on the diagonal."""
+    import torch
+
+    solve, sizes = torch.linalg.solve_triangular, []
+
+    def watched(blocks, eye, upper):
+        assert (blocks.diagonal(dim1=-2, dim2=-1) != 0.0).all()
+        sizes.append(tuple(blocks.shape))
+        return solve(blocks, eye, upper=upper)
+
+    monkeypatch.setattr(torch.linalg, "solve_triangular", watched)
+    L = torch.tril(torch.ones((P, P), dtype=torch.float64)) + P * torch.eye(P, dtype=torch.float64)
+    close((inverse_by_halves(torch, L) @ L).numpy(), np.eye(P), 0.0, 1e-13)
+    size, number = blocks_of(P)
+    assert sizes == [(number, size, size)]
+    assert (size * number - P > size) == (P == 801)
+
+
+@pytest.mark.torch
 def test_operations_invert_by_halves_where_they_are_told_to(monkeypatch):
     """On a GPU, and one factor alone; a batch of small ones is one solve."""
     import torch

@@ -467,6 +467,57 @@ class Forgets:
         return point, q, energy
 
 
+@pytest.mark.parametrize("kind", ["gaussian", "binary"])
+def test_a_recorded_trajectory_begins_without_another_pass(kind, monkeypatch):
+    """Row weights of another sweep are brought, and nothing else is computed beside the record."""
+    _, device, state = targets("strict", kind)
+    monkeypatch.setattr(device.engine.ops, "repeats", True, raising=False)
+    monkeypatch.setattr(device.engine.ops, "repeated", Forgets, raising=False)
+    passes, at = [], Aloft.at
+    monkeypatch.setattr(Aloft, "at", lambda self, W: passes.append(W) or at(self, W))
+    for seed in range(3):
+        target, other_state = other(device, state, seed, 3)
+        aloft = target.along(device.engine)
+        aloft.start(other_state.W, 8)
+        assert aloft.working.all_there
+        assert len(passes) == 2  # as it is, and to record it
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_path_keeps_no_row_weights_in_memory(repeats, monkeypatch):
+    _, device, state = targets("strict", "binary")
+    monkeypatch.setattr(device.engine.ops, "repeats", repeats, raising=False)
+    monkeypatch.setattr(device.engine.ops, "repeated", Forgets, raising=False)
+    target, state = other(device, state, 0, 3)
+    working, aloft = ref(target.working), target.along(device.engine)
+    aloft.start(state.W, 8)
+    del target
+    gc.collect()
+    assert working() is None
+    block = replace(next(iter(device.engine.blocks())), start=1)
+    with pytest.raises(RuntimeError, match="rows from 1 on"):
+        aloft.working(block, None)
+
+
+def test_a_record_keeps_no_matrices(monkeypatch):
+    """Those of the end of a step were needed for its gradient alone."""
+    _, device, state = targets("strict", "binary")
+    kept = []
+
+    def recorded(function):
+        return lambda *values: kept.append(function(*values)) or kept[-1]
+
+    monkeypatch.setattr(device.engine.ops, "repeats", True, raising=False)
+    monkeypatch.setattr(device.engine.ops, "repeated", recorded, raising=False)
+    point = device.along(device.engine).start(state.W, 8)
+    ((found, _, _),) = kept
+    assert found is point
+    place = found.place
+    assert (place.inverse, place.mu_n, place.c, place.prior_pull) == ((), (), None, None)
+    close(device.engine.ops.host(place.W), state.W, 0.0)
+    assert np.isfinite(float(place.height))
+
+
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_engine_that_nobody_needs_takes_its_paths_with_it(late, fails, monkeypatch):

@@ -269,7 +269,7 @@ def test_damaged_checkpoints_are_refused(finished, tmp_path):
         lambda meta, arrays: meta.pop("tuning"),
         lambda meta, arrays: meta.pop("identity"),
         lambda meta, arrays: meta.update(identity=3),
-        lambda meta, arrays: meta.update(schema=2),
+        lambda meta, arrays: meta.update(schema=1),
         lambda meta, arrays: meta["link"]["fields"].pop("state"),
         lambda meta, arrays: meta["tuning"]["fields"].update(more=1),
         lambda meta, arrays: meta["trace"].update(rows=1),

@@ -8,7 +8,7 @@ path lost, as it would be from its other end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.repeated import Step
-from banklearn.gram import Block, GradientSum, GramSum, Latent, Working, WorkingFunction
+from banklearn.gram import (
+    Block,
+    GradientSum,
+    GramSum,
+    Latent,
+    Working,
+    WorkingFunction,
+    latent_values,
+)
 from banklearn.likelihoods.base import Likelihood
 from banklearn.model.features import Trend
 from banklearn.model.kept_features import LastFeatures
@@ -66,7 +74,7 @@ class Resident:
 
     def __init__(self, ops: Any, fixed: bool) -> None:
         self.ops, self.fixed = ops, fixed
-        self.working: WorkingFunction
+        self.working: WorkingFunction | None = None
         self.moved: dict[int, Sequence[Working]] = {}
         self.fresh: set[int] = set()
 
@@ -75,6 +83,12 @@ class Resident:
         self.working = working
         if not self.fixed:
             self.fresh.clear()
+
+    def bring(self, blocks: Iterable[Block], latent: Callable[[Block, Array], Array]) -> None:
+        """All of this sweep's; what they were moved from is not kept."""
+        for block in blocks:
+            self(block, partial(latent, block))
+        self.working = None
 
     @property
     def all_there(self) -> bool:
@@ -87,6 +101,8 @@ class Resident:
         """What the working function gave for this block, on the device."""
         start = block.start
         if start not in self.fresh:
+            if self.working is None:
+                raise RuntimeError(f"Nothing was given for the rows from {start} on.")
             given = self.working(block, latent)
             before = self.moved.get(start) or len(given) * [None]
             pairs = zip(given, before, strict=True)
@@ -185,12 +201,18 @@ class Aloft:
         Where steps are recorded it is where a step of no length leads, from the first trajectory
         on: bits do not depend on what was recorded before.
         """
-        here, point = self.there(W), None
-        if self.recorded is None or not self.working.all_there:
+        here = self.there(W)
+
+        def latent(block: Block, beta: Array) -> Array:
+            return latent_values(self.ops, block, W, self.trend, beta)
+
+        self.working.bring(self.engine.blocks(), latent)
+        repeats = self._repeats(length)
+        if not repeats or self.recorded is None:  # what is loaded at first use is not recorded
             point = self.sloping(self.at(here))
-        if self._repeats(length):
+        if repeats:
             point, _, _ = self._repeated(self.still, here, self.nothing, self.nothing)
-        return point or self.sloping(self.at(here))
+        return point
 
     def at(self, W: Any) -> Spot:
         """A new place: one pass over the data."""
@@ -246,11 +268,17 @@ class Aloft:
         """A step as it was recorded; what it gives is overwritten by the next."""
         if self.recorded is not None:
             return self.recorded(*values)
-        step = self.ops.repeated(partial(leap, self))
+        step = self.ops.repeated(self._lean)
         made = step(*values)
         if self.ops.repeats:  # else it could not be recorded, and would keep this one
             self.recorded = step
         return made
+
+    def _lean(self, *values: Any) -> tuple[Any, ...]:
+        """A step without the matrices of its end, which a record would keep for nobody."""
+        point, q, energy = leap(self, *values)
+        place = replace(point.place, inverse=(), mu_n=(), c=None, prior_pull=None)
+        return replace(point, place=place), q, energy
 
     def _prior(self, W: Any) -> tuple[Any, Any]:
         """What is left of the components, integrated out: log density and its gradient.
