@@ -1,14 +1,19 @@
 """What a review found to be accepted silently, or refused in somebody else's words."""
 
+import datetime
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from adversarial import attempt
 from banklearn import BankClassifier, BankRegressor
+from banklearn.bridges import point_model
 from banklearn.estimators.data import target_values
+from banklearn.estimators.polish import polish
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 2))
@@ -335,3 +340,60 @@ def labels(**options):
 @pytest.mark.parametrize("ask", ONCE_UNWORDED_OPTIONS.values(), ids=ONCE_UNWORDED_OPTIONS)
 def test_options_are_refused_in_our_own_words(ask):
     assert attempt(ask) is None
+
+
+TIMES = {
+    "pandas": pd.DataFrame({"a": X[:, 0], "b": pd.to_timedelta(np.arange(30), "h")}),
+    "periods": pd.DataFrame({"a": X[:, 0], "b": pd.period_range("2020", periods=30, freq="D")}),
+    "objects": pd.DataFrame({"a": X[:, 0], "b": 30 * [datetime.date(2020, 1, 1)]}),
+    "polars": pl.DataFrame({"a": X[:, 0], "b": 30 * [datetime.timedelta(hours=1)]}),
+    "polars dates": pl.DataFrame({"a": X[:, 0], "b": 30 * [datetime.date(2020, 1, 1)]}),
+    "arrow": pa.table({"a": X[:, 0], "b": 30 * [datetime.timedelta(hours=1)]}),
+    "arrow dates": pa.table({"a": X[:, 0], "b": 30 * [datetime.datetime(2020, 1, 1)]}),
+}
+
+
+@pytest.mark.parametrize("table", TIMES.values(), ids=TIMES)
+def test_times_of_every_kind_of_table(table):
+    with pytest.raises(ValueError, match="Column 'b' of X holds dates or times"):
+        small().fit(table, Y)
+
+
+@pytest.mark.parametrize(
+    "value", [datetime.date(2020, 1, 1), pd.Timestamp("2020"), pd.Period("2020")]
+)
+def test_dates_as_objects_to_predict(value):
+    with pytest.raises(ValueError, match="y holds dates or times"):
+        small().fit(X, 30 * [value])
+
+
+def test_arrow_tables_are_tables():
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    model = small().fit(table, Y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(model.predict(table), small().fit(X, Y).predict(X))
+    with pytest.raises(ValueError, match="Column 'b' of X holds text"):
+        small().fit(table.set_column(1, "b", [30 * ["u"]]), Y)
+    with pytest.raises(ValueError, match="several columns of the same name: 'a'"):
+        small().fit(table.rename_columns(["a", "a"]), Y)
+
+
+def test_rows_that_are_not_there_yet():
+    with pytest.raises(TypeError, match=r"Pass X\.collect\(\)"):
+        small().fit(pl.DataFrame({"a": X[:, 0]}).lazy(), Y)
+
+
+def test_a_checkpoint_without_a_name():
+    with pytest.raises(TypeError, match="checkpoint must be a folder or None, not ''"):
+        small(checkpoint="").fit(X, Y)
+
+
+def test_kernels_and_point_models_know_their_columns():
+    table = pd.DataFrame(X, columns=["a", "b"])
+    model = small().fit(table, Y)
+    for function in (model.kernel_, point_model(model), polish(model, table, Y).kernel_):
+        np.testing.assert_array_equal(function(table), function(X))
+        words = "X has the columns b, a, but the model was trained on a, b"
+        with pytest.raises(ValueError, match=words):
+            function(table[["b", "a"]])
+    assert small().fit(X, Y).kernel_(table).shape == (30, 30)

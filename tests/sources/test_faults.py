@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from banklearn import BankClassifier, BankRegressor
-from banklearn.sources import SourceError
+from banklearn.sources import SourceError, TableSource
 
 
 def table(rows=50, seed=0, **more):
@@ -92,6 +92,74 @@ def test_a_nan_in_block_731():
 )
 def test_a_block_unlike_the_others(block, words):
     refuse([(np.zeros((3, 2)), np.zeros(3)), block], words)
+
+
+def test_frames_with_other_columns():
+    first, second = frame(rows=30), frame(rows=30, seed=1)
+    words = "^Block 1 has the columns b, a, but the first block has a, b. Give all blocks the same"
+    refuse([first, (second[0][["b", "a"]], second[1])], words)
+    renamed = second[0].rename(columns={"b": "c"})
+    refuse([first, (renamed, second[1])], "Block 1 has the columns a, c, but the first")
+
+
+def frame(**options):
+    """A block with names."""
+    columns = table(**options).to_pandas()
+    return columns[["a", "b"]], columns["y"].to_numpy()
+
+
+def test_frames_name_the_inputs():
+    """Of blocks whose first has none, nothing is known; a later fit forgets the names."""
+    one, other = frame(rows=30), frame(rows=30, seed=1)
+    model = BankRegressor(n_frequencies=2, n_warmup=0, n_draws=1, n_chains=1, random_state=0)
+    named = model.fit([one, other])
+    assert named.feature_names_in_.tolist() == ["a", "b"]
+    expected = named.predict(one[0])
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(one[0][["b", "a"]])
+    plain = (one[0].to_numpy(), one[1])
+    same = model.fit([one, (other[0].to_numpy(), other[1])])
+    np.testing.assert_array_equal(same.predict(one[0]), expected)
+    assert not hasattr(model.fit([plain, other]), "feature_names_in_")
+    np.testing.assert_array_equal(model.predict(plain[0]), expected)
+
+
+def test_columns_of_the_same_name(tmp_path):
+    twins = table().rename_columns(["a", "a", "y"])
+    pq.write_table(twins, tmp_path / "a.parquet")
+    pa_csv.write_csv(twins, tmp_path / "a.csv")
+    for file in ("a.parquet", "a.csv"):
+        refuse(tmp_path / file, "several columns of the same name: 'a'. Rename", target="y")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        ("ab", "a list of names, but is the text 'ab'"),
+        (["a", "a"], "names a column twice: a, a"),
+        (["a", "y"], "Column 'y' is the target or the weight"),
+        (["a", "b"], "Column 'b' is the target or the weight"),
+        ([], "there is no column to learn from"),
+        (["a", "c"], "There is no column 'c'"),
+    ],
+)
+def test_inputs_that_cannot_be_meant(inputs, words, tmp_path):
+    pq.write_table(table(), tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match=words):
+        TableSource(tmp_path, "y", inputs=inputs, weight="b")
+
+
+@pytest.mark.parametrize("dataset", [False, True])
+def test_row_labels_of_pandas_are_no_input(dataset, tmp_path):
+    """A frame that was filtered or shuffled is written with them."""
+    file = tmp_path / "a.parquet"
+    table().to_pandas().sample(40, random_state=0).to_parquet(file)
+    assert "__index_level_0__" in pq.read_schema(file).names
+    given = pa_dataset.dataset(file) if dataset else file
+    model = BankRegressor(n_frequencies=2, n_warmup=0, n_draws=1, n_chains=1)
+    assert model.fit(given, target="y").feature_names_in_.tolist() == ["a", "b"]
+    asked = TableSource(file, "y", inputs=["__index_level_0__"])
+    assert asked.names == ["__index_level_0__"]
 
 
 def test_an_impossible_weight():

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import feather, parquet
 
 from banklearn.cli.prepare import prepare
-from banklearn.tables import ReadOptions, TableError, TablePlan, learn_plan
+from banklearn.tables import ReadOptions, TableError, TablePlan, learn_plan, read
 
 N = 40
 
@@ -350,6 +350,19 @@ def test_a_columnar_file_without_rows(tmp_path):
     )
     with pytest.raises(TableError, match="has 0 rows and 2 columns: there is nothing to use"):
         prepare(path, "y", "auto", ReadOptions())
+
+
+def test_row_labels_of_pandas_are_left_out_and_said(tmp_path):
+    path = tmp_path / "table.parquet"
+    columns = {"x": np.arange(N) * 1.0, "y": np.arange(N) * 2.0}
+    parquet.write_table(pa.table({**columns, "__index_level_0__": np.arange(N)}), path)
+    table = read(path)
+    assert table.names == ["x", "y"]
+    assert table.notes == (
+        "Row labels that pandas wrote beside the columns left out: __index_level_0__.",
+    )
+    parquet.write_table(pa.table({"__index_level_0__": np.arange(N)}), path)
+    assert read(path).names == ["__index_level_0__"]
 
 
 def test_views_of_strings_are_text(tmp_path):

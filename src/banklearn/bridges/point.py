@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from banklearn.model.class_tree import ClassTree, class_probabilities
 from banklearn.model.features import trend_columns
+from banklearn.posterior.column_names import refuse_other_columns
 from banklearn.posterior.scaling import InputScaling, TargetScaling
 
 Array = NDArray[np.float64]
@@ -28,7 +29,7 @@ class PointModel:
     q = 1, and the mean over s goes back to the user's units: target.value(mean). A classification
     has q = R T: R samples of the weights with T latent functions each, one for each node of the
     tree of classes, whose class probabilities are averaged over s and R; order is the position of
-    each class in the tree.
+    each class in the tree. names are those of the inputs, if they had some.
     """
 
     scaling: InputScaling
@@ -41,9 +42,11 @@ class PointModel:
     tree: ClassTree | None
     order: NDArray[np.int64] | None
     classes: Any
+    names: Any = None
 
     def __call__(self, X: Any) -> Array:
         """The mean (n,) of a regression, or class probabilities (n, C)."""
+        refuse_other_columns(X, self.names)
         v = self.scaling(X)
         total: Any = 0.0
         for s in range(len(self.W)):
@@ -96,6 +99,7 @@ def point_model(estimator: Any, max_draws: int | None = None) -> PointModel:
         tree=estimator.tree_ if classifier else None,
         order=np.argsort(estimator.stick_) if classifier else None,
         classes=estimator.classes_ if classifier else None,
+        names=getattr(estimator, "feature_names_in_", None),
     )
 
 

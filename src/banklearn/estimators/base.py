@@ -44,7 +44,7 @@ from banklearn.numerics.streams import Streams
 from banklearn.numerics.threads import limited_to, team
 from banklearn.posterior import settling
 from banklearn.posterior.draws import Draw
-from banklearn.posterior.kernel import LearnedKernel
+from banklearn.posterior.kernel import learned_kernel
 from banklearn.posterior.provenance import provenance
 from banklearn.posterior.scaling import KINDS, ScaledRows
 from banklearn.sampler import sweep as collapsed
@@ -168,7 +168,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
             given = getattr(self, name)
             if not isinstance(given, bool | np.bool_):
                 raise TypeError(f"{name} must be True or False, not {check.shown(given)}.")
-        if not isinstance(self.checkpoint, str | PathLike | None):
+        if not isinstance(self.checkpoint, str | PathLike | None) or self.checkpoint == "":
             raise TypeError(
                 f"checkpoint must be a folder or None, not {check.shown(self.checkpoint)}."
             )
@@ -352,7 +352,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.schedule_ = [schedule_of(run) for run in runs]
         self.n_sweeps_ = [len(run.trace) for run in runs]
         self.settling_ = None if found is None else found.plain()
-        self.kernel_ = LearnedKernel(self.draws_, self.input_scaling_)
+        self.kernel_ = learned_kernel(self)
         self._look_back(*self._sample)
         self._memory = shelf.memory if shelf and self.warm_start else None
         # The first may hold the chains of the fit before.

@@ -32,6 +32,8 @@ def first_pass(estimator: BankBase, data: BlockData, summarise: SummariseTarget)
     estimator.n_features_in_ = len(found.inputs.mean)
     if data.names is not None:
         estimator.feature_names_in_ = np.array(data.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # of an earlier fit
     return found
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import validate_data as _validate_data
 
 from banklearn.limits import ADVICE, LARGEST
-from banklearn.sources.values import are_dates, refuse_masked
+from banklearn.sources.values import are_dates, column_names, refuse_masked
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,8 @@ def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
             f"X must be a table of numbers, but is the text {X!r}. Only fit reads files, with the "
             "column to predict named instead of given as y: fit(path, target='y')."
         )
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, whose rows are not there yet. Pass X.collect().")
     for name, values in (("X", X), *(("y", y) for y in args)):
         refuse_masked(name, values)
     _refuse_twins(X)
@@ -130,7 +132,7 @@ def refuse_unsorted_labels(y: Any) -> None:
 
 
 def check_weight(sample_weight: Any, X: Array) -> Array | None:
-    """Weights as an array, or None where all are one; negative and all-zero are refused."""
+    """Weights as an array, None where none are given; negative and all-zero are refused."""
     if sample_weight is None:
         return None
     refuse_masked("sample_weight", sample_weight)
@@ -178,8 +180,7 @@ def _missing(name: str) -> str:
 
 
 def _columns(X: Any) -> list[tuple[str, Any]]:
-    names = list(getattr(X, "columns", ()))
-    if names:
+    if names := _names(X):
         return [(f"Column {name!r} of X", X[name]) for name in names]
     try:
         table = np.asarray(X, dtype=object)
@@ -188,8 +189,13 @@ def _columns(X: Any) -> list[tuple[str, Any]]:
     return [(f"Column {i} of X", c) for i, c in enumerate(table.T)] if table.ndim == 2 else []
 
 
+def _names(X: Any) -> list[Any]:
+    """The names of the columns; none where X is no table with named columns."""
+    return column_names(X) or list(getattr(X, "columns", ()))
+
+
 def _refuse_twins(X: Any) -> None:
-    counts = Counter(name for name in getattr(X, "columns", ()) if isinstance(name, str | int))
+    counts = Counter(name for name in _names(X) if isinstance(name, str | int))
     if twins := [repr(name) for name, times in counts.items() if times > 1]:
         raise ValueError(
             f"X has several columns of the same name: {', '.join(twins)}. Rename or remove them."
@@ -214,10 +220,10 @@ def _refuse_dates(X: Any) -> None:
             )
         return
     for label, column in _columns(X):
-        kind = getattr(getattr(column, "dtype", None), "kind", "")
-        objects = kind == "O" and are_dates(np.asarray(column, dtype=object))
-        named = str(getattr(column, "dtype", "")).startswith(("Date", "Time"))
-        if objects or named or kind in ("m", "M"):
+        kind = getattr(column, "dtype", getattr(column, "type", ""))  # of Arrow
+        objects = getattr(kind, "kind", "") == "O" and are_dates(np.asarray(column, dtype=object))
+        # Of NumPy, pandas, polars and Arrow: datetime64, timedelta64, period, Date, duration, ...
+        if objects or str(kind).lower().startswith(("date", "time", "duration", "period")):
             raise ValueError(
                 f"{label} holds dates or times. Turn it into numbers first, such as days since a "
                 "start, or hour and weekday."

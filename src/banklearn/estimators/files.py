@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from banklearn.posterior.kernel import LearnedKernel
+from banklearn.posterior.kernel import learned_kernel
 from banklearn.storage.errors import ModelFileError
 from banklearn.storage.model_file import MAX_MODEL, StoredModel, read_model, write_model
 
@@ -98,7 +98,7 @@ def load_model(path: str | PathLike[str], *, max_bytes: int = MAX_MODEL) -> Any:
     estimator.schedule_ = stored.provenance.get("schedule")
     if stored.extra is not None:
         estimator.extra_ = stored.extra
-    estimator.kernel_ = LearnedKernel(estimator.draws_, estimator.input_scaling_)
+    estimator.kernel_ = learned_kernel(estimator)
     return estimator
 
 

@@ -26,7 +26,7 @@ from banklearn.model.evidence import posterior_rate
 from banklearn.model.joint import State
 from banklearn.numerics.duplicates import merge_rows
 from banklearn.posterior.draws import Draw, covariance_root, weight_draws
-from banklearn.posterior.kernel import LearnedKernel
+from banklearn.posterior.kernel import learned_kernel
 from banklearn.sampler.ascent import Summit, Weights, climb, measure, working_of
 from banklearn.sampler.sweep import Model
 
@@ -80,7 +80,7 @@ def polish(estimator: E, X: Any, y: Any, sample_weight: Any = None, *, max_iter:
     summit = climb(engine, model, _state(best, model), _weights(best), ROUNDS, each)
     out = copy.copy(estimator)
     out.draws_ = [_draw(best, summit, model)]
-    out.kernel_ = LearnedKernel(out.draws_, out.input_scaling_)
+    out.kernel_ = learned_kernel(out)
     if isinstance(out, BankRegressor):
         out.error_law_ = None  # one draw cannot say what it would be without a row
     out._memory = None

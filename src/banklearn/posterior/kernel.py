@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from banklearn.model.features import fourier_features
 from banklearn.model.kernel import empirical_kernel, mixture_kernel, mixture_spectral_density
+from banklearn.posterior.column_names import refuse_other_columns
 from banklearn.posterior.draws import Draw
 from banklearn.posterior.scaling import InputScaling
 
@@ -37,10 +38,18 @@ class LearnedKernel:
 
     Called with two sets of rows it gives the posterior mean kernel matrix, as a scikit-learn
     kernel does; :meth:`at_lags` and :meth:`spectral_density` give curves with credible bands.
+    names are those of the inputs, if they had some: rows of a data frame must have the same.
     """
 
-    def __init__(self, draws: Sequence[Draw], scaling: InputScaling, max_draws: int = 32) -> None:
+    def __init__(
+        self,
+        draws: Sequence[Draw],
+        scaling: InputScaling,
+        max_draws: int = 32,
+        names: Sequence[str] | None = None,
+    ) -> None:
         self.draws, self.scaling, self.max_draws = list(draws), scaling, max_draws
+        self.names = names
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
         """K(x, y), the mean over draws of phi(x)'phi(y), (n, m); rows in the user's units.
@@ -139,6 +148,7 @@ class LearnedKernel:
         return [self.draws[i] for i in picks]
 
     def _rows(self, X: Any) -> Array:
+        refuse_other_columns(X, self.names)
         X = _numbers(X, "X")
         if X.ndim == 1:
             X = X[None]
@@ -169,6 +179,12 @@ class LearnedKernel:
                 f"{name} has {A.shape[1]} columns, but this kernel was learned on {expected}."
             )
         return A[:, self.scaling.used]
+
+
+def learned_kernel(estimator: Any) -> LearnedKernel:
+    """The kernel of an estimator that has draws."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return LearnedKernel(estimator.draws_, estimator.input_scaling_, names=names)
 
 
 _NOT_LINEAR = (

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from banklearn.sources.base import RawBlock, Source, SourceError
-from banklearn.sources.values import as_numbers, as_target
+from banklearn.sources.values import as_numbers, as_target, column_names
 
 
 class BlockSource(Source):
-    """A re-iterable of tuples: a list, or an object whose __iter__ begins anew."""
+    """A re-iterable of tuples: a list, or an object whose __iter__ begins anew.
+
+    Where the first block is a data frame its columns name the inputs; those of other frames must be
+    the same, in the same order.
+    """
 
     def __init__(self, blocks: Iterable[Any]) -> None:
         if iter(blocks) is blocks:
@@ -29,6 +33,7 @@ class BlockSource(Source):
                     f"Block {number} is {_shape(block)}, but a tuple (X, y) or (X, y, weight) is "
                     "needed."
                 )
+            self._check_names(number, column_names(block[0]))
             X = as_numbers(block[0], f"X of block {number}")
             y = as_target(block[1], f"y of block {number}")
             weight = (
@@ -39,6 +44,15 @@ class BlockSource(Source):
             if len(X):
                 yield RawBlock(X, y, weight, number, "the data", row)
             row += len(X)
+
+    def _check_names(self, number: int, names: list[str] | None) -> None:
+        if number == 0:
+            self.names = names
+        if names is not None and self.names is not None and names != list(self.names):
+            raise SourceError(
+                f"Block {number} has the columns {', '.join(names)}, but the first block has "
+                f"{', '.join(self.names)}. Give all blocks the same columns in the same order."
+            )
 
 
 def _shape(block: Any) -> str:

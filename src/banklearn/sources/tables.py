@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from banklearn.sources.base import ROWS_AT_ONCE, RawBlock, Source, SourceError
+from banklearn.tables.row_labels import is_row_label
 
 Array = NDArray[np.float64]
 
@@ -24,23 +25,40 @@ CSV_BYTES = 4 << 20
 
 
 class Columns:
-    """Which columns of a table are inputs, target and weight."""
+    """Which columns of a table are inputs, target and weight.
+
+    Every other column is an input, but for row labels that pandas wrote beside them.
+    """
 
     def __init__(
         self, schema: pa.Schema, target: str, inputs: Sequence[str] | None, weight: str | None
     ) -> None:
+        if isinstance(inputs, str):
+            raise SourceError(f"inputs must be a list of names, but is the text {inputs!r}.")
         for name in (target, *(inputs or ()), *([weight] if weight else [])):
             if name not in schema.names:
                 raise SourceError(
                     f"There is no column {name!r}; the columns are {', '.join(schema.names)}."
                 )
         special = {target, weight}
-        self.inputs = list(inputs or [name for name in schema.names if name not in special])
+        others = [n for n in schema.names if n not in special and not is_row_label(n)]
+        self.inputs = others if inputs is None else list(inputs)
         self.target, self.weight = target, weight
         if not self.inputs:
             raise SourceError(f"Beside {target!r} there is no column to learn from.")
+        for name in self.names:
+            if schema.names.count(name) > 1:
+                raise SourceError(
+                    f"There are several columns of the same name: {name!r}. Rename or remove them."
+                )
         for name in self.inputs:
+            if name in special:
+                raise SourceError(
+                    f"Column {name!r} is the target or the weight, and cannot be an input as well."
+                )
             refuse_text(name, schema.field(name).type)
+        if len(set(self.inputs)) < len(self.inputs):
+            raise SourceError(f"inputs names a column twice: {', '.join(self.inputs)}.")
 
     @property
     def names(self) -> list[str]:
@@ -91,7 +109,8 @@ class TableSource(Source):
     """Parquet or CSV files: a path, a folder, a glob or a list of paths, with the target's name.
 
     Files are read in the order of their names. Every other column is an input unless inputs names
-    some; weight names a column of row weights.
+    some; weight names a column of row weights. Row labels without a name, which pandas writes as
+    ``__index_level_0__``, are left out.
     """
 
     def __init__(

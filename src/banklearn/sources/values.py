@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from banklearn.limits import LARGEST
 from banklearn.sources.base import SourceError
 
 Array = NDArray[np.float64]
+
+_DATES = (np.datetime64, np.timedelta64, date, time, timedelta)  # a datetime is a date
 
 
 def as_numbers(values: Any, what: str) -> Array:
@@ -57,8 +60,20 @@ def refuse_masked(what: str, values: Any) -> None:
         )
 
 
+def column_names(X: Any) -> list[str] | None:
+    """The columns of a data frame or an Arrow table; None where they are not named by text."""
+    arrow = type(X).__module__.partition(".")[0] == "pyarrow"  # calls its arrays columns
+    found = list(getattr(X, "column_names" if arrow else "columns", ()))
+    return found if found and all(isinstance(name, str) for name in found) else None
+
+
 def are_dates(array: NDArray[Any]) -> bool:
     """Whether some values are dates or times, which NumPy would count in days or seconds."""
     if array.dtype.kind == "O":
-        return any(isinstance(value, np.datetime64 | np.timedelta64) for value in array.flat)
+        return any(isinstance(value, _DATES) or _is_period(value) for value in array.flat)
     return array.dtype.kind in "mM"
+
+
+def _is_period(value: Any) -> bool:
+    """Of pandas, which need not be there."""
+    return type(value).__name__ == "Period"

@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 
 from banklearn.tables.delimited import column_names, read_delimited, repeated_names
-from banklearn.tables.errors import TableError
+from banklearn.tables.errors import TableError, listed
+from banklearn.tables.row_labels import is_row_label
 from banklearn.tables.table import Table
 
 #: First bytes of the binary formats.
@@ -75,7 +76,13 @@ def _columnar(path: Path, is_parquet: bool) -> Table:
             f"{path.name} has {arrow.num_rows} rows and {arrow.num_columns} columns: there is "
             "nothing to use."
         )
+    labels = [name for name in arrow.column_names if is_row_label(name)]
+    if len(labels) == arrow.num_columns:
+        labels = []
+    arrow = arrow.drop_columns(labels)
     names, notes = column_names(arrow.column_names)
+    if labels:
+        notes.append(f"Row labels that pandas wrote beside the columns left out: {listed(labels)}.")
     columns = {name: _one_array(c) for name, c in zip(names, arrow.columns, strict=True)}
     numbers = np.arange(1, arrow.num_rows + 1, dtype=np.int64)
     repeated = repeated_names(arrow.column_names)
