@@ -292,3 +292,14 @@ def test_arviz_summarises_the_draws(name):
     table = arviz.summary(data)
     assert {"alpha", "lam", "components"} <= set(table.index)
     assert "r_hat" in table.columns
+
+
+@pytest.mark.parametrize("package", ["arviz", "gpytorch", "onnx"])
+def test_a_package_that_is_not_there_is_named_with_how_to_get_it(package, monkeypatch):
+    """GPyTorch is found missing by PyTorch, which it brings."""
+    functions = {"arviz": to_arviz, "gpytorch": to_gpytorch, "onnx": to_onnx}
+    for absent in (package, "torch"):
+        monkeypatch.setitem(sys.modules, absent, None)
+    words = f"to_{package} needs the package .*, which is not installed: pip install {package}"
+    with pytest.raises(ImportError, match=words):
+        functions[package](None)

@@ -239,7 +239,7 @@ def test_a_real_limit_on_file_sizes_leaves_the_old_file(saved):
 def test_places_where_no_file_can_be(saved, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere/model\.bank'$"):
         fitted("regressor").save(tmp_path / "nowhere" / "model.bank")
-    with pytest.raises(OSError, match=r"directory"):
+    with pytest.raises(IsADirectoryError, match=r"is a folder; name the file to write in it"):
         fitted("regressor").save(tmp_path)
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "nothing.bank")
@@ -247,6 +247,8 @@ def test_places_where_no_file_can_be(saved, tmp_path):
     for place in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
         with pytest.raises(ModelFileError, match="not an ordinary file"):
             load_model(place)
+    with pytest.raises(ModelFileError, match=r"^\.: this is not an ordinary file"):
+        load_model(".")
 
 
 def test_every_cut_and_every_flipped_byte_is_noticed(saved, tmp_path):

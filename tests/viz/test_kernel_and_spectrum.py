@@ -181,3 +181,16 @@ def test_dollar_signs_in_a_name_are_no_formula(display):
     drawn = display(*curves, name="price $ per {$").plot()
     assert png(drawn.figure_)
     assert "price $ per {$" in drawn.ax_.get_xlabel()
+
+
+@pytest.mark.parametrize("display", [KernelDisplay, SpectralDensityDisplay])
+@pytest.mark.parametrize("feature", [1.5, None, True, "no such input", 3, -1])
+def test_features_that_are_no_input(display, feature):
+    with pytest.raises((TypeError, ValueError), match=r"feature must|There is no input"):
+        display.from_estimator(three_inputs().model, feature=feature)
+
+
+@pytest.mark.parametrize("length", [-1, 0.0, float("nan"), float("inf"), "x"])
+def test_lengths_that_are_none(length):
+    with pytest.raises(ValueError, match="rbf_length_scale must be a length above zero"):
+        KernelDisplay.from_estimator(one_input().model, rbf_length_scale=length)

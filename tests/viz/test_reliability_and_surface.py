@@ -153,3 +153,10 @@ def test_dollar_signs_in_names_and_classes_are_no_formula():
     assert [text.get_text() for text in surface.ax_.get_legend().get_texts()] == [name, "other"]
     one = np.array([0.5])
     ReliabilityDisplay(one, one, one, what=name).plot().figure_.draw_without_rendering()
+
+
+def test_labels_that_are_none_of_the_classes():
+    found = two_classes()
+    X = np.zeros((3, found.model.n_features_in_))
+    with pytest.raises(ValueError, match="None of the labels in y is a class of the model: y has"):
+        ReliabilityDisplay.from_estimator(found.model, X, ["some", "other", "words"])

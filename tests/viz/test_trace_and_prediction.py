@@ -122,3 +122,12 @@ def test_many_rows_are_thinned_on_the_plot_but_all_are_counted():
 def test_importing_the_plots_does_not_import_matplotlib():
     code = "import sys, banklearn.viz, banklearn.report; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_targets_that_cannot_be_compared_with_their_intervals():
+    found = one_input()
+    model, X = found.model, np.zeros((3, 1))
+    with pytest.raises(ValueError, match="There are 2 observed targets for 3 rows"):
+        PredictionIntervalDisplay.from_estimator(model, X, [1.0, 2.0])
+    with pytest.raises(ValueError, match="hold nan in row 1"):
+        PredictionIntervalDisplay.from_estimator(model, X, [1.0, np.nan, 2.0])

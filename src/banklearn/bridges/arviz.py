@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from banklearn.bridges.needed import needed
 from banklearn.model.kernel import mixture_kernel
 from banklearn.posterior.draws import Draw
 
@@ -24,7 +25,8 @@ def to_arviz(estimator: Any) -> Any:
 
     Chains of unequal length, after an interruption, are cut to the shortest.
     """
-    import arviz
+    with needed("arviz", "to_arviz"):
+        import arviz
 
     check_is_fitted(estimator)
     chains = _chains(estimator.draws_)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.bridges.needed import needed
 from banklearn.posterior.kernel import LearnedKernel
 
 Array = NDArray[np.float64]
@@ -29,8 +30,9 @@ def to_gpytorch(kernel: LearnedKernel, draw: int | None = None) -> Any:
         One draw; None means the posterior mean, a mixture of the mixtures of up to
         ``kernel.max_draws`` draws.
     """
-    import torch
-    from gpytorch.kernels import SpectralMixtureKernel
+    with needed("gpytorch", "to_gpytorch"):
+        import torch
+        from gpytorch.kernels import SpectralMixtureKernel
 
     if not kernel.scaling.linear:
         raise ValueError(

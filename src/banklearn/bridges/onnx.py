@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from banklearn.bridges.needed import needed
 from banklearn.bridges.point import Array, PointModel, point_model
 from banklearn.model.class_tree import ClassTree
 from banklearn.posterior.scaling import FAR
@@ -54,7 +55,8 @@ def to_onnx(estimator: Any, max_draws: int | None = None) -> Any:
     """
     import json
 
-    from onnx import TensorProto, checker, helper
+    with needed("onnx", "to_onnx"):
+        from onnx import TensorProto, checker, helper
 
     point = point_model(estimator, max_draws)
     g = Graph()

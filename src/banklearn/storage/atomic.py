@@ -20,6 +20,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     It is written beside `path`, under a name of its own; whatever goes wrong, that one is removed
     and `path` stays as it was.
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name the file to write in it.")
     temporary = path.parent / f".{path.name}.{secrets.token_hex(6)}{UNFINISHED}"
     try:
         begun = temporary.open("xb")

@@ -223,7 +223,7 @@ def opened(
     advice is what whoever finds a file above the limit can do.
     """
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for ever
-        raise error(f"{path.name}: this is not an ordinary file.")
+        raise error(f"{path.name or path}: this is not an ordinary file.")
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:

@@ -96,6 +96,11 @@ class KernelDisplay:
         if rbf_length_scale is not None:
             if rbf_length_scale == "start":
                 rbf_length_scale = part.scale / float(estimator.starting_point_.scale)
+            if not (isinstance(rbf_length_scale, float | int) and 0.0 < rbf_length_scale < np.inf):
+                raise ValueError(
+                    "rbf_length_scale must be a length above zero, 'start' or None, not "
+                    f"{rbf_length_scale!r}."
+                )
             rbf = np.exp(-0.5 * (t / rbf_length_scale) ** 2)
         display = cls(
             t,

@@ -106,9 +106,11 @@ def _position(feature: int | str, names: list[str]) -> int:
         if feature not in names:
             raise ValueError(f"There is no input {feature!r}; the inputs are {', '.join(names)}.")
         return names.index(feature)
+    if isinstance(feature, bool) or not isinstance(feature, int | np.integer):
+        raise TypeError(f"feature must be the position or the name of an input, not {feature!r}.")
     if not 0 <= feature < len(names):
         raise ValueError(f"feature must lie between 0 and {len(names) - 1}, but is {feature}.")
-    return feature
+    return int(feature)
 
 
 def _marginal(draw: Draw, i: int) -> Draw:

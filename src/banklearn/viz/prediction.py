@@ -34,6 +34,16 @@ class PredictionIntervalDisplay:
             np.asarray(v, dtype=float) for v in (observed, predicted, lower, upper)
         )
         self.coverage = coverage
+        if len(self.observed) != len(self.predicted):
+            raise ValueError(
+                f"There are {len(self.observed)} observed targets for {len(self.predicted)} rows."
+            )
+        if not np.isfinite(self.observed).all():
+            row = int(np.flatnonzero(~np.isfinite(self.observed))[0])
+            raise ValueError(
+                f"The observed targets hold {self.observed[row]} in row {row}: nobody knows "
+                "whether it lies in its interval. Leave such rows out."
+            )
 
     @property
     def inside(self) -> np.ndarray:
