@@ -7,8 +7,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from banklearn.estimators.data import (
+    refuse_one_class,
+    rows_and_labels,
+    rows_and_numbers,
+    validate_data,
+)
 
 from .chunks import Array, gram, row_chunks, weighted_features
 from .logistic import Blocks, fit_logistic
@@ -33,9 +39,7 @@ class FourierRegressor(RegressorMixin, BaseEstimator):
     def _prepare(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Validate X (N, d) and standardise y (N,)."""
         check_options(self)
-        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
-        if not np.isfinite(np.asarray(y, dtype=np.float64)).all():
-            raise ValueError("y contains NaN, infinity or missing values.")
+        X, y = rows_and_numbers(self, X, y, ensure_min_samples=2)
         self.y_mean_, spread = float(np.mean(y)), float(np.std(y))
         self.y_scale_ = spread if spread > 0 else 1.0
         return X, np.asarray((y - self.y_mean_) / self.y_scale_, dtype=np.float64)
@@ -81,14 +85,10 @@ class FourierClassifier(ClassifierMixin, BaseEstimator):
     def _prepare(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
         """Validate X (N, d); class numbers (N,) from the labels y."""
         check_options(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"y holds only one class ({self.classes_[0]!r}); a classifier needs rows of at "
-                "least two classes."
-            )
+        X, y = rows_and_labels(self, X, y, ensure_min_samples=2)
+        classes, codes = np.unique(y, return_inverse=True)
+        refuse_one_class(classes)
+        self.classes_ = classes
         return X, codes
 
     def _finish(self, X: Array, T: Array, W: Array, amplitude: Array | None, lam: float) -> None:

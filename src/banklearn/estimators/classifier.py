@@ -24,11 +24,9 @@ from banklearn.estimators.blockwise import (
 from banklearn.estimators.class_weights import class_factors, weigh_classes
 from banklearn.estimators.data import (
     check_weight,
-    refuse_continuous,
-    refuse_extreme,
+    refuse_one_class,
     refuse_too_many_rows,
-    refuse_unsorted_labels,
-    validate_data,
+    rows_and_labels,
 )
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.class_tree import grow, stick
@@ -196,10 +194,7 @@ class BankClassifier(ClassifierMixin, BankBase):
             self._fit_labels(data)
             return self
         X, y = self._arrays(X, y)
-        refuse_unsorted_labels(y)
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        refuse_extreme(X, getattr(self, "feature_names_in_", None))
-        refuse_continuous(y)
+        X, y = rows_and_labels(self, X, y)
         weight = check_weight(sample_weight, X)
         if self.class_weight is not None:
             weight = weigh_classes(self.class_weight, y, weight)
@@ -275,12 +270,7 @@ class BankClassifier(ClassifierMixin, BankBase):
 
     def _set_classes(self, classes: NDArray[Any], mass: Array, weighted: bool) -> None:
         """classes_, stick_: most frequent first (of two classes, the second), and tree_."""
-        if len(classes) < 2:
-            where = "y, where weights are above zero," if weighted else "y"
-            raise ValueError(
-                f"Classification needs at least two classes, but {where} holds only one class: "
-                f"{np.asarray(classes)[:1].tolist()[0]!r}."
-            )
+        refuse_one_class(classes, "y, where weights are above zero," if weighted else "y")
         self.classes_ = classes
         # Balanced classes weigh the same up to rounding, which must not decide their order.
         share = np.round(mass / mass.max(), 9)

@@ -33,8 +33,9 @@ def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
     """As scikit-learn's function; what is not a number is refused in a sentence."""
     if isinstance(X, str | bytes):
         raise ValueError(
-            f"X must be a table of numbers, but is the text {X!r}. Only fit reads files, with the "
-            "column to predict named instead of given as y: fit(path, target='y')."
+            f"X must be a table of numbers, but is the text {X!r}. Only fit of BankRegressor and "
+            "BankClassifier reads files, with the column to predict named instead of given as y: "
+            "fit(path, target='y')."
         )
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, whose rows are not there yet. Pass X.collect().")
@@ -57,6 +58,22 @@ def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(_not_numbers(X)) from error
+
+
+def rows_and_numbers(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Array, Array]:
+    """Training rows X (N, d) and the numbers y (N,) to predict, or a sentence."""
+    X, y = validate_data(estimator, X, y, dtype=np.float64, multi_output=False, **options)
+    refuse_extreme(X, getattr(estimator, "feature_names_in_", None))
+    return X, numeric_target(y)
+
+
+def rows_and_labels(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Array, NDArray[Any]]:
+    """Training rows X (N, d) and their labels y (N,), or a sentence."""
+    refuse_unsorted_labels(y)
+    X, y = validate_data(estimator, X, y, dtype=np.float64, **options)
+    refuse_extreme(X, getattr(estimator, "feature_names_in_", None))
+    refuse_continuous(y)
+    return X, y
 
 
 def refuse_extreme(X: Array, names: Any = None) -> None:
@@ -129,6 +146,15 @@ def refuse_unsorted_labels(y: Any) -> None:
                 f"y mixes text and other labels: {labels[0]!r} in row 0, {label!r} in row {row}. "
                 "Make them all text, or all numbers."
             )
+
+
+def refuse_one_class(classes: Any, where: str = "y") -> None:
+    """Refuse labels among which there is nothing to tell apart."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"Classification needs at least two classes, but {where} holds only one class: "
+            f"{np.asarray(classes)[:1].tolist()[0]!r}."
+        )
 
 
 def check_weight(sample_weight: Any, X: Array) -> Array | None:

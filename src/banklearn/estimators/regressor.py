@@ -13,13 +13,7 @@ from banklearn.estimators import parameters as check
 from banklearn.estimators.base import BankBase
 from banklearn.estimators.block_fitting import first_pass, fit_blocks
 from banklearn.estimators.blockwise import Preparation, Standardised, block_data, summarise_numbers
-from banklearn.estimators.data import (
-    check_weight,
-    numeric_target,
-    refuse_extreme,
-    target_values,
-    validate_data,
-)
+from banklearn.estimators.data import check_weight, rows_and_numbers, target_values
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.draws import regression_draw
@@ -185,9 +179,7 @@ class BankRegressor(RegressorMixin, BankBase):
             fit_blocks(self, data, found, prepare, likelihood, regression_draw)
             return self
         X, y = self._arrays(X, y)
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=False)
-        refuse_extreme(X, getattr(self, "feature_names_in_", None))
-        y = numeric_target(y)
+        X, y = rows_and_numbers(self, X, y)
         weight = check_weight(sample_weight, X)
         if weight is not None and not weight.all():
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
