@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from banklearn import BankClassifier, BankRegressor
 from banklearn.baselines import (
@@ -15,6 +16,7 @@ from banklearn.baselines import (
     RKSClassifier,
     RKSRegressor,
 )
+from banklearn.baselines.scaling import SCALINGS
 from words import is_in_words
 
 RNG = np.random.default_rng(0)
@@ -151,3 +153,48 @@ NO_LABELS = {
 @classifiers
 def test_labels_are_refused_in_the_same_words(rival, y):
     assert refusal(lambda: rival.fit(X, y)) == refusal(lambda: BankClassifier().fit(X, y))
+
+
+#: Powers of two change no digit of a number, and squares of these are none.
+SIZES = {"large": 2.0**1000, "small": 2.0**-900}
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@regressors
+def test_targets_of_any_size_are_fitted_alike(rival, size):
+    expected = np.array(rival.fit(X, Y).predict(X, return_std=True))
+    found = np.array(rival.fit(X, size * Y).predict(X, return_std=True))
+    np.testing.assert_allclose(found / size, expected, rtol=1e-6)
+    assert np.isfinite(rival.noise_)
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@rivals
+def test_inputs_of_any_size_are_fitted_alike(rival, bank, y, size):
+    expected = rival.fit(X, y).predict(X)
+    found = rival.fit(size * X, y).predict(size * X)
+    if y is Y:
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+HUGE = np.where(X > 0, 1.0, -1.0) * np.finfo(np.float64).max
+OUTLIER = np.where(np.arange(30)[:, None] == 0, 1e307, 1e-300 * X)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("rows", [X, OUTLIER], ids=["ordinary", "an outlier"])
+@rivals
+def test_rows_to_predict_may_be_as_large_as_numbers_are(rival, bank, y, rows, scaling):
+    model = clone(rival).set_params(scaling=scaling).fit(rows, y)
+    if y is Y:
+        assert np.isfinite(model.predict(HUGE, return_std=True)).all()
+    else:
+        assert np.isfinite(model.predict_proba(HUGE)).all()
+
+
+@regressors
+def test_targets_near_the_largest_number_have_finite_predictions(rival):
+    y = 1e307 * Y / np.abs(Y).max()
+    assert np.isfinite(rival.fit(X, y).predict(HUGE, return_std=True)).all()

@@ -15,12 +15,13 @@ from banklearn.estimators.data import (
     rows_and_numbers,
     validate_data,
 )
+from banklearn.posterior.scaling import TargetScaling
 
 from .chunks import Array, gram, row_chunks, weighted_features
 from .logistic import Blocks, fit_logistic
 from .options import check_options
 from .ridge import ridge_posterior
-from .scaling import Scaler
+from .scaling import LARGEST, Scaler, fit_target
 from .selection import class_probabilities, ridge_penalty, with_intercept
 
 
@@ -40,16 +41,18 @@ class FourierRegressor(RegressorMixin, BaseEstimator):
         """Validate X (N, d) and standardise y (N,)."""
         check_options(self)
         X, y = rows_and_numbers(self, X, y, ensure_min_samples=2)
-        self.y_mean_, spread = float(np.mean(y)), float(np.std(y))
-        self.y_scale_ = spread if spread > 0 else 1.0
-        return X, np.asarray((y - self.y_mean_) / self.y_scale_, dtype=np.float64)
+        scaling = fit_target(y)
+        self.y_mean_, self.y_scale_ = scaling.shift, scaling.scale
+        return X, np.asarray((y - self.y_mean_) / self.y_scale_)
 
     def _finish(self, X: Array, y: Array, W: Array, amplitude: Array | None, lam: float) -> None:
         """The posterior of weights and noise on all rows of the scaled X and y."""
         self.W_, self.amplitude_, self.lam_ = W, amplitude, lam
         stats = gram(X, y[:, None], W, amplitude, self.chunk_rows)
         self.posterior_ = ridge_posterior(stats, lam, self.a0, self.b0)
-        self.noise_ = self.posterior_.noise * self.y_scale_**2
+        # A variance may overflow where the deviation does not.
+        noise = self.posterior_.noise * self.y_scale_ * self.y_scale_
+        self.noise_ = min(noise, LARGEST)
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Posterior mean of y at X (N, d); with ``return_std`` also its standard deviation."""
@@ -61,8 +64,8 @@ class FourierRegressor(RegressorMixin, BaseEstimator):
             mean[rows] = self.posterior_.mean(Phi)
             if return_std:
                 std[rows] = self.posterior_.std(Phi)
-        mean = self.y_mean_ + self.y_scale_ * mean
-        return (mean, self.y_scale_ * std) if return_std else mean
+        scaling = TargetScaling(self.y_mean_, self.y_scale_)
+        return (scaling.value(mean), scaling.spread(std)) if return_std else scaling.value(mean)
 
 
 def one_hot(codes: np.ndarray, n_classes: int) -> Array:

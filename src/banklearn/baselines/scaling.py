@@ -12,8 +12,12 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.utils import check_random_state
 
+from banklearn.numerics.moments import Moments
+from banklearn.posterior.scaling import FAR, TargetScaling, target_scaling
+
 from .chunks import Array
 
+LARGEST = float(np.finfo(np.float64).max)
 SCALINGS = ("standard", "robust", "common", "arcsinh")
 
 
@@ -24,7 +28,10 @@ def generator(random_state: int | np.random.RandomState | None) -> np.random.Gen
 
 @dataclass(frozen=True)
 class Scaler:
-    """x -> (g(x) - mean) / scale per column, g(x) = x or arcsinh((x - centre) / unit)."""
+    """x -> (g(x) - mean) / scale per column, g(x) = x or arcsinh((x - centre) / unit).
+
+    Rows further out than ``FAR`` are taken to be that far out, so that squares stay finite.
+    """
 
     mean: Array
     scale: Array
@@ -34,8 +41,15 @@ class Scaler:
     def __call__(self, X: Array) -> Array:
         """Scale the rows of X (N, d)."""
         if self.centre is not None and self.unit is not None:
-            X = np.arcsinh((X - self.centre) / self.unit)
-        return np.asarray((X - self.mean) / self.scale)
+            X = _arcsinh(X, self.centre, self.unit)
+        with np.errstate(over="ignore"):  # infinitely far is cut to FAR
+            return np.clip((X - self.mean) / self.scale, -FAR, FAR)
+
+
+def _arcsinh(X: Array, centre: Array, unit: Array) -> Array:
+    """arcsinh((x - centre) / unit); a quotient that overflows is the largest number."""
+    with np.errstate(over="ignore"):
+        return np.arcsinh(np.clip((X - centre) / unit, -LARGEST, LARGEST))
 
 
 def _positive(spread: Array, fallback: Array) -> Array:
@@ -43,10 +57,18 @@ def _positive(spread: Array, fallback: Array) -> Array:
     return np.where(spread > 0, spread, np.where(fallback > 0, fallback, 1.0))
 
 
-def _std(X: Array) -> Array:
-    """Standard deviation of each column, 0 where only rounding differs from a constant."""
-    std = X.std(axis=0)
-    return np.where(std <= 10.0 * np.finfo(float).eps * np.abs(X).max(axis=0), 0.0, std)
+def _mean_and_std(X: Array) -> tuple[Array, Array]:
+    """NumPy's mean and deviation of each column; powers of two keep squares in range."""
+    exponent = np.frexp(np.abs(X).max(axis=0))[1]
+    B = np.ldexp(X, -exponent)
+    return np.ldexp(B.mean(axis=0), exponent), np.ldexp(B.std(axis=0), exponent)
+
+
+def fit_target(y: Array) -> TargetScaling:
+    """Mean and deviation of the target y (N,)."""
+    mean, std = _mean_and_std(y)
+    ends = np.array([y.min()]), np.array([y.max()])
+    return target_scaling(Moments(float(y.size), np.array([mean]), np.array([std]), *ends))
 
 
 def make_scaler(X: Array, scaling: str) -> Scaler:
@@ -56,11 +78,13 @@ def make_scaler(X: Array, scaling: str) -> Scaler:
     common: one scale for all columns, so that their units count; arcsinh: of deviations from the
     median in median absolute deviations, then standard (for heavy tails).
     """
-    std = _std(X)
+    mean, std = _mean_and_std(X)
+    rounding = 10.0 * np.finfo(float).eps * np.abs(X).max(axis=0)
+    std = np.where(std <= rounding, 0.0, std)  # no more than a constant
     if scaling == "standard":
-        return Scaler(X.mean(axis=0), _positive(std, std))
+        return Scaler(mean, _positive(std, std))
     if scaling == "common":
-        return Scaler(X.mean(axis=0), np.full(X.shape[1], std.max() if std.max() > 0 else 1.0))
+        return Scaler(mean, np.full(X.shape[1], std.max() if std.max() > 0 else 1.0))
     if scaling == "robust":
         low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
         return Scaler(median, _positive(np.where(std > 0, (high - low) / 1.35, 0.0), std))
@@ -68,7 +92,7 @@ def make_scaler(X: Array, scaling: str) -> Scaler:
         median = np.median(X, axis=0)
         deviation = np.median(np.abs(X - median), axis=0)
         unit = _positive(np.where(std > 0, deviation, 0.0), std)
-        after = make_scaler(np.arcsinh((X - median) / unit), "standard")
+        after = make_scaler(_arcsinh(X, median, unit), "standard")
         return Scaler(after.mean, after.scale, median, unit)
     raise ValueError(f'scaling={scaling!r} is unknown; use "auto" or one of {SCALINGS}.')
 
