@@ -18,6 +18,7 @@ from banklearn.baselines.kernel_weights import (
 )
 from banklearn.baselines.ridge import ridge_path
 from banklearn.baselines.spectral import even_counts, make_bank
+from words import is_in_words
 
 SMALL = {
     "n_frequencies": 24,
@@ -168,3 +169,35 @@ def test_bad_arguments_are_explained():
         MKLRegressor(weights="equal").fit(X, X[:, 0])
     with pytest.raises(ValueError, match="fewer than the 12 kernels"):
         MKLClassifier(n_frequencies=5).fit(X, X[:, 0] > 20)
+
+
+#: What is no bank of kernels, by the option that it was given for.
+NO_BANKS = {
+    "one name": ("kernels", "rbf", "must be a list or array of names .*, not 'rbf'"),
+    "no name": ("kernels", [], r"must be a list or array of names .*, not \[\]"),
+    "no names": ("kernels", None, "must be a list or array of names .*, not None"),
+    "a number": ("kernels", -1, "must be a list or array of names .*, not -1"),
+    "a number as a name": ("kernels", [1], "must hold names .*, but holds 1"),
+    "lists as names": ("kernels", [["rbf"]], r"must hold names .*, but holds \['rbf'\]"),
+    "an unknown name": ("kernels", ("rbf", "matern"), "must hold names .*, but holds 'matern'"),
+    "no multiples": ("multiples", None, "must be a list or array of numbers .*, not None"),
+    "one multiple": ("multiples", 2.0, "must be a list or array of numbers .*, not 2"),
+    "an empty list": ("multiples", [], r"must be a list or array of numbers .*, not \[\]"),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "words"), NO_BANKS.values(), ids=NO_BANKS)
+@pytest.mark.parametrize("kind", [MKLRegressor, MKLClassifier])
+def test_what_is_no_bank_is_refused_by_its_name(kind, name, value, words):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    with pytest.raises((ValueError, TypeError), match=f"^{name} {words}") as caught:
+        kind(**{**SMALL, name: value}).fit(X, X[:, 0] > 0)
+    assert is_in_words(caught.value)
+
+
+@pytest.mark.parametrize("kind", [MKLRegressor, MKLClassifier])
+def test_a_bank_may_come_as_arrays(kind):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    bank = {"kernels": np.array(["rbf", "cauchy"]), "multiples": np.array([0.5, 2.0])}
+    model = kind(**{**SMALL, **bank}).fit(X, X[:, 0] > 0)
+    assert model.bank_.kernels == ("rbf", "rbf", "cauchy", "cauchy")

@@ -1,4 +1,4 @@
-"""Checks of the rivals' numeric options: each failure is a sentence."""
+"""Checks of the rivals' options: each failure is a sentence."""
 
 from __future__ import annotations
 
@@ -11,14 +11,26 @@ import numpy as np
 from banklearn.estimators import parameters as check
 from banklearn.limits import MOST_FREQUENCIES
 
+from .spectral import KERNELS
 
-def numbers(name: str, value: Any) -> None:
-    """None, or a sequence of numbers above zero that is not empty."""
-    if value is None:
+
+def numbers(name: str, value: Any, none: bool = False) -> None:
+    """A sequence of numbers above zero that is not empty (or None, where that has a meaning)."""
+    if none and value is None:
         return
     found = _sequence(name, value, "numbers above zero")
     for number in found:
         check.positive(name, number)
+
+
+def kernel_names(name: str, value: Any) -> None:
+    """A sequence of names of kernels that is not empty."""
+    known = ", ".join(repr(kernel) for kernel in KERNELS)
+    for kernel in _sequence(name, value, f"names out of {known}"):
+        if not isinstance(kernel, str) or kernel not in KERNELS:
+            raise ValueError(
+                f"{name} must hold names out of {known}, but holds {check.shown(kernel)}."
+            )
 
 
 def counts(name: str, value: Any) -> None:
@@ -30,8 +42,9 @@ def counts(name: str, value: Any) -> None:
 #: How each option is checked; an estimator has some of them.
 CHECKS: dict[str, Callable[[str, Any], None]] = {
     "n_frequencies": partial(check.whole, least=1, most=MOST_FREQUENCIES),
-    "scales": numbers,
-    "lams": numbers,
+    "scales": partial(numbers, none=True),
+    "lams": partial(numbers, none=True),
+    "kernels": kernel_names,
     "multiples": numbers,
     "lam": partial(check.positive, none=True),
     "a0": check.positive,
