@@ -401,7 +401,7 @@ def test_columnar_files_keep_their_types(kind, tmp_path):
     learned = learn_plan(found.table, found.target, found.y)
     described = dict(learned.plan.describe())
     assert described["n"] == "a number; missing values become 20, with an indicator"
-    assert described["flag"] == "a number"
+    assert described["flag"] == "text, one-hot: False, True"
     assert described["c"] == "text, one-hot: blue, green, red"
     assert described["t"].startswith("a date: days since 2020-01-01")
 

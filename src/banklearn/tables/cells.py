@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from banklearn.limits import LARGEST
+from banklearn.tables.booleans import are_boolean_words, boolean_cells, boolean_words, is_boolean
 from banklearn.tables.errors import TableError, counted
 from banklearn.tables.table import Table
 
@@ -70,7 +71,9 @@ def native_form(table: Table, name: str) -> Form | None:
     kind = table.column(name).type
     if is_text(table.column(name)) or pa.types.is_null(kind):
         return None
-    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+    if is_boolean(table.column(name)):
+        return Form("text", "text")
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     if any(test(kind) for test in numbers):
         return Form("number", "native")
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
@@ -120,21 +123,36 @@ def recognise_form(table: Table, name: str) -> Form:
     return Form("text", "text")
 
 
-def to_numbers(table: Table, name: str, written: str) -> Array:
-    """A column as floats, NaN where a value is missing; what is no number is refused."""
+def holds_booleans(table: Table, name: str) -> bool:
+    """Whether every value of a column is true or false, by its type or in words."""
+    column = table.column(name)
+    return is_boolean(column) or (is_text(column) and are_boolean_words(to_levels(table, name)))
+
+
+def to_numbers(table: Table, name: str, written: str, fitted: bool = False) -> Array:
+    """A column as floats, NaN where a value is missing; what is no number is refused.
+
+    fitted says that the form is known from a model rather than recognised in this table.
+    """
     column = table.column(name)
     absent = missing_cells(table, name, "number")
     if not is_text(column):
         if pa.types.is_null(column.type):
             return np.full(len(column), np.nan)
-        if (form := native_form(table, name)) is None or form.kind != "number":
+        form = native_form(table, name)
+        if not is_boolean(column) and (form is None or form.kind != "number"):
             raise _other_kind(table, name, "numbers")
         values = pc.cast(column, pa.float64(), safe=False)
         out = np.asarray(pc.fill_null(values, np.nan), dtype=np.float64)
+    elif written == "boolean":
+        good = np.asarray(boolean_cells(column))
+        _refuse_cells(table, name, ~(good | absent), good, "true or false", fitted)
+        text = pc.if_else(pa.array(good & ~absent), pc.utf8_lower(column), pa.scalar(None))
+        out = np.asarray(pc.fill_null(pc.cast(pc.cast(text, pa.bool_()), pa.float64()), np.nan))
     else:
         pattern = NUMBER_FORMS["plain" if written == "native" else written]
         good = np.asarray(pc.fill_null(pc.match_substring_regex(column, pattern), False))
-        _refuse_cells(table, name, ~(good | absent), good, "a number")
+        _refuse_cells(table, name, ~(good | absent), good, "a number", fitted)
         text = pc.if_else(pa.array(good & ~absent), column, pa.scalar(None, column.type))
         if written == "decimal comma":
             text = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
@@ -143,7 +161,7 @@ def to_numbers(table: Table, name: str, written: str) -> Array:
         text = pc.utf8_ltrim(text, "+")  # Arrow's parser takes no sign before a positive number
         out = np.asarray(pc.fill_null(pc.cast(text, pa.float64()), np.nan), dtype=np.float64)
     infinite = np.isinf(out)
-    _refuse_cells(table, name, infinite, ~infinite, "a finite number")
+    _refuse_cells(table, name, infinite, np.isfinite(out), "a finite number", fitted)
     return np.array(out)
 
 
@@ -153,8 +171,11 @@ def refuse_extreme(table: Table, name: str, values: Array) -> None:
     _refuse_cells(table, name, extreme, ~extreme, f"a number up to {LARGEST:g}")
 
 
-def to_days(table: Table, name: str, written: str) -> Array:
-    """A column of dates as days since 1970-01-01 in UTC, NaN where a value is missing."""
+def to_days(table: Table, name: str, written: str, fitted: bool = False) -> Array:
+    """A column of dates as days since 1970-01-01 in UTC, NaN where a value is missing.
+
+    fitted says that the form is known from a model rather than recognised in this table.
+    """
     column = table.column(name)
     if not is_text(column):
         if pa.types.is_null(column.type):
@@ -170,7 +191,7 @@ def to_days(table: Table, name: str, written: str) -> Array:
             pc.if_else(pa.array(absent), pa.scalar(None, column.type), column), written
         )
         bad = np.asarray(pc.is_null(moments)) & ~absent
-        _refuse_cells(table, name, bad, ~bad & ~absent, f"a date written {written}")
+        _refuse_cells(table, name, bad, ~bad & ~absent, f"a date written {written}", fitted)
     stamps = np.asarray(pc.cast(moments, pa.int64()).fill_null(0), dtype=np.int64)
     gone = np.asarray(pc.is_null(moments))
     return np.where(gone, np.nan, stamps / 86_400e6)
@@ -184,6 +205,8 @@ def to_levels(table: Table, name: str) -> list[str | None]:
         words = [f"{value:.15g}" if value is not None else "" for value in column.to_pylist()]
     elif pa.types.is_null(column.type):
         words = [""] * len(column)
+    elif is_boolean(column):
+        words = boolean_words(column)
     else:
         words = pc.cast(column, pa.string()).to_pylist()
     return [None if gone else word for word, gone in zip(words, absent, strict=True)]
@@ -244,19 +267,40 @@ def _date_form(table: Table, name: str, present: Any, shares: dict[str, float]) 
     return winners[0]
 
 
-def _refuse_cells(table: Table, name: str, bad: Mask, good: Mask, expected: str) -> None:
-    """Name the first bad cell, if there is one."""
+def _refuse_cells(
+    table: Table, name: str, bad: Mask, good: Mask, expected: str, fitted: bool = False
+) -> None:
+    """Name the first bad cell, if there is one.
+
+    Where no cell is good, those are hardly words for a missing value.
+    """
     rows = np.flatnonzero(bad)
     if len(rows) == 0:
         return
     cell = table.column(name)[int(rows[0])].as_py()
     others = counted(len(rows) - 1, "further cell")
-    more = f", nor are {others} ({table.places(rows[1:])})" if len(rows) > 1 else ""
-    raise TableError(
-        f"{table.where(int(rows[0]), name)}: {cell!r} is not {expected}{more}, while "
-        f"{int(good.sum())} cells of the column are. Mend {'it' if len(rows) == 1 else 'them'}, "
-        f"or say that it means a missing value with --missing {cell!r}."
+    more = (
+        f", nor {_be(len(rows) - 1)} {others} ({table.places(rows[1:])})" if len(rows) > 1 else ""
     )
+    them = "it" if len(rows) == 1 else "them"
+    fits = int(good.sum())
+    if fits:
+        advice = (
+            f", while {counted(fits, 'cell')} of the column {_be(fits)}. Mend {them}, or say that "
+            f"it means a missing value with --missing {cell!r}."
+        )
+    elif fitted:
+        advice = (
+            f". When the model was fitted, each value of the column was {expected}; here none is. "
+            "Write the column as it was then, or fit again."
+        )
+    else:
+        advice = f"; no cell of the column is. Mend {them}, or use the table without that column."
+    raise TableError(f"{table.where(int(rows[0]), name)}: {cell!r} is not {expected}{more}{advice}")
+
+
+def _be(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _other_kind(table: Table, name: str, expected: str) -> TableError:

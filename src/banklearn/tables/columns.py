@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.tables.cells import Array, to_days, to_levels, to_numbers
+from banklearn.tables.booleans import spelled_alike
+from banklearn.tables.cells import Array, holds_booleans, to_days, to_levels, to_numbers
 from banklearn.tables.errors import TableError, counted, listed
 from banklearn.tables.table import Table
 
@@ -40,7 +41,13 @@ class NumberColumn:
 
     def apply(self, table: Table, unseen: Unseen, notes: list[str]) -> Array:
         """Inputs (n, number of inputs)."""
-        return _filled(self, table, to_numbers(table, self.name, self.written), notes)
+        written = "boolean" if self._from_booleans(table) else self.written
+        return _filled(self, table, to_numbers(table, self.name, written, fitted=True), notes)
+
+    def _from_booleans(self, table: Table) -> bool:
+        """Whether zeros and ones of a typed format, as booleans once became, come as words."""
+        may_be = self.written == "native" and self.fill in (0.0, 0.5, 1.0)
+        return may_be and holds_booleans(table, self.name)
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ class DateColumn:
 
     def apply(self, table: Table, unseen: Unseen, notes: list[str]) -> Array:
         """Inputs (n, number of inputs)."""
-        days = _filled(self, table, to_days(table, self.name, self.written), notes)
+        days = _filled(self, table, to_days(table, self.name, self.written, fitted=True), notes)
         columns = [days[:, 0] - self.start]
         for part in self.parts:
             # 1970-01-01 was a Thursday; the phase makes the week start on Monday.
@@ -197,7 +204,7 @@ def _codes(
     column: OneHotColumn | TargetColumn, table: Table, unseen: Unseen, notes: list[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The number of each row's level (-1: missing or unknown), and which rows are missing."""
-    words = to_levels(table, column.name)
+    words = spelled_alike(to_levels(table, column.name), column.levels)
     number = {level: i for i, level in enumerate(column.levels)}
     codes = np.array([-1 if w is None else number.get(w, -1) for w in words], dtype=np.int64)
     missing = np.array([w is None for w in words], dtype=bool)

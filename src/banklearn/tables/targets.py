@@ -8,8 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from banklearn.tables.booleans import spelled_alike
 from banklearn.tables.cells import (
+    Array,
     Form,
+    holds_booleans,
     native_form,
     recognise_form,
     refuse_extreme,
@@ -36,16 +39,21 @@ class TargetPlan:
     def values(self, table: Table) -> tuple[Any, NDArray[np.int64]]:
         """Target values and the rows that have one."""
         if self.task == "regression":
-            numbers = to_numbers(table, self.name, self.written)
+            numbers = self._numbers(table)
             rows = np.flatnonzero(np.isfinite(numbers))
             return numbers[rows], rows
         if self.written == "text":
-            words = to_levels(table, self.name)
+            words = spelled_alike(to_levels(table, self.name), self.classes)
         else:
-            numbers = to_numbers(table, self.name, self.written)
-            words = [None if np.isnan(value) else f"{value:.15g}" for value in numbers]
+            words = [None if np.isnan(value) else f"{value:.15g}" for value in self._numbers(table)]
         rows = np.array([i for i, word in enumerate(words) if word is not None], dtype=np.int64)
         return np.array([words[i] for i in rows], dtype=np.str_), rows
+
+    def _numbers(self, table: Table) -> Array:
+        """The cells as numbers; booleans of a typed format, once zeros and ones, come as words."""
+        may_be = self.written == "native" and self.classes in ((), ("0", "1"))
+        boolean = may_be and holds_booleans(table, self.name)
+        return to_numbers(table, self.name, "boolean" if boolean else self.written)
 
 
 def learn_target(
@@ -60,6 +68,8 @@ def learn_target(
     form = native_form(table, name) or Form("text", "text")
     if task != "classification" and form.kind == "text":
         form = recognise_form(table, name)
+    if task == "regression" and form.kind == "text" and holds_booleans(table, name):
+        form = Form("number", "boolean")
     if form.kind == "date":
         raise TableError(
             f"{table.source}, column {name!r} holds dates; a target must be numbers or labels."
