@@ -67,6 +67,17 @@ def test_a_summary_is_plain_json(summary):
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
 
 
+@pytest.mark.parametrize("value", [1.0, 0.1])
+def test_rows_whose_target_does_not_vary(value):
+    model, X, _ = one_input()
+    result = summarise(model, X[:5], np.full(5, value))
+    assert result["scores"]["BankRegressor"]["r2"] is None
+    json.dumps(result, allow_nan=False)
+    page = Page(render(result))
+    assert "have no variance to explain, as it does not vary there." in page.text
+    assert not re.search(r"\bnan\b|None of its", page.text)
+
+
 def test_scores_equal_those_computed_independently(summary, rival):
     model, X, y = one_input()
     own, other = summary["scores"]["BankRegressor"], summary["scores"]["RKSRegressor"]

@@ -124,7 +124,7 @@ def _show(contest: Contest, task: str, title: str, took: float, piped: bool) -> 
         done = [fold for fold in each if fold is not None]
         cells = [name]
         for key in head:
-            values = [fold[key] for fold in done if key in fold]
+            values = [fold[key] for fold in done if np.isfinite(fold.get(key, np.nan))]
             cells.append(_mean(values, with_error=key == main) if values else "")
         pairs = [
             (a[main], b[main])

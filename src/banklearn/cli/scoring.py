@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,9 @@ def in_words(found: dict[str, float], rows: int) -> list[str]:
     """Scores as sentences."""
     if "mse" in found:
         return [
-            f"On {rows} rows kept out of the fit: {100 * found['r2']:.1f} % of the variance "
-            f"explained (mean squared error {found['mse']:.4g}, of the mean alone "
-            f"{found['trivial_mse']:.4g}).",
+            f"On {rows} rows kept out of the fit: {_explained(found['r2'])}; mean squared error "
+            f"{found['mse']:.4g}, of the mean of the training rows alone "
+            f"{found['trivial_mse']:.4g}.",
             f"{100 * found['coverage']:.1f} % of them lie in their {100 * INTERVAL:.0f} % "
             f"interval; mean log density {found['log_density']:.3f}.",
         ]
@@ -58,3 +59,12 @@ def in_words(found: dict[str, float], rows: int) -> list[str]:
         f"({100 * found['trivial_error']:.1f} % by always saying the commonest class); mean log "
         f"loss {found['log_loss']:.3f}."
     ]
+
+
+def _explained(r2: float) -> str:
+    """What R² says; it knows the mean of the rows it judges, which no model does."""
+    if math.isnan(r2):
+        return "the target does not vary there, so that there is no variance to explain"
+    if r2 < 0:
+        return f"none of the variance around their own mean explained (R² {r2:.3f})"
+    return f"{100 * r2:.1f} % of the variance around their own mean explained"

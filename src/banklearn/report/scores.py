@@ -13,13 +13,16 @@ Array = NDArray[np.float64]
 
 
 def point_scores(y: Array, predicted: Array) -> dict[str, float]:
-    """Mean squared error, its root, and the share of variance explained."""
+    """Mean squared error, its root, and the share of variance explained, NaN where there is none.
+
+    The variance is that around the mean of these very targets.
+    """
     error = float(np.mean((y - predicted) ** 2))
-    variance = float(np.var(y))
+    varies = y.min() < y.max()  # the variance of equal numbers may be a little above 0
     return {
         "mse": error,
         "rmse": float(np.sqrt(error)),
-        "r2": 1.0 - error / variance if variance > 0 else float("nan"),
+        "r2": 1.0 - error / float(np.var(y)) if varies else float("nan"),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
@@ -118,7 +119,7 @@ def _regression(estimator: Any, X: Any, y_test: Any, baseline: Any) -> dict[str,
         scores[type(baseline).__name__] = rival_scores(baseline, X, y, INTERVAL)
     return {
         "task": "regression",
-        "scores": scores,
+        "scores": {name: _known(found) for name, found in scores.items()},
         "noise_std": _spread(
             estimator.target_scaling_.scale * np.sqrt([draw.noise for draw in estimator.draws_])
         ),
@@ -135,6 +136,11 @@ def _regression(estimator: Any, X: Any, y_test: Any, baseline: Any) -> dict[str,
             "test_range": [float(y.min()), float(y.max())],
         },
     }
+
+
+def _known(found: dict[str, float]) -> dict[str, float | None]:
+    """Scores with None, which JSON can hold, in the place of those that do not exist."""
+    return {name: None if math.isnan(value) else value for name, value in found.items()}
 
 
 def _half_lag(part: Marginal) -> float | None:

@@ -33,9 +33,9 @@ def interval(estimate: list[float] | None) -> str:
     return f"{value} ({low} to {high})"
 
 
-def percent(share: float) -> str:
-    """0.954 as "95.4 %"."""
-    return f"{100 * share:.1f} %"
+def percent(share: float | None) -> str:
+    """0.954 as "95.4 %"; a dash for none."""
+    return NONE if share is None else f"{100 * share:.1f} %"
 
 
 def judged(summary: dict[str, Any]) -> str:
@@ -73,8 +73,8 @@ def _comparison(summary: dict[str, Any]) -> list[str]:
     (name, own), *others = summary["scores"].items()
     first = (
         f"On {summary['data']['test_rows']} {judged(summary)}, predictions of "
-        f"{_target(summary)} miss by {number(own['rmse'])} (root mean square) and explain "
-        f"{percent(own['r2'])} of its variance."
+        f"{_target(summary)} miss by {number(own['rmse'])} (root mean square) and "
+        f"{_explained(own['r2'])}."
     )
     if not others:
         return [first]
@@ -86,6 +86,12 @@ def _comparison(summary: dict[str, Any]) -> list[str]:
         word = "below" if change < 0 else "above"
         verdict = f"{percent(abs(change))} {word} that of {rival}, whose kernel is fixed in form"
     return [first, f"The mean squared error of {name} is {verdict}."]
+
+
+def _explained(r2: float | None) -> str:
+    if r2 is None:
+        return "have no variance to explain, as it does not vary there"
+    return f"explain {percent(r2) if r2 >= 0 else 'none'} of its variance"
 
 
 def _intervals(summary: dict[str, Any]) -> str:
