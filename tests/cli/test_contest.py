@@ -103,6 +103,58 @@ def test_the_time_is_kept_where_there_is_too_little():
     assert took < limit + 3.0  # killing and tidying up
 
 
+class Hours:
+    """A clock that goes on only when it is told to, in the place of the module time."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+class SlowStarter:
+    """A worker without a process: RKS needs too long, and a fresh start takes some time."""
+
+    def __init__(self, hours, start):
+        self.hours, self.start, self.gone = hours, start, False
+
+    def ready(self, seconds):
+        if self.gone:
+            self.hours.now += min(self.start, seconds)
+        self.gone = False
+        return True
+
+    def share(self, parts):
+        pass
+
+    def call(self, function, name, *args, seconds):
+        if seconds <= 0:
+            return Unfinished("there was no time left")
+        self.gone = name == "RKS"
+        self.hours.now += seconds if self.gone else 1.0
+        return Unfinished("it was stopped") if self.gone else Cell({"mse": 1.0}, [])
+
+
+def contest_with(limit, start, monkeypatch):
+    hours = Hours()
+    monkeypatch.setattr("banklearn.cli.contest.time", hours)
+    worker = SlowStarter(hours, start)
+    clock = Clock(limit, 0.0)
+    return run(worker, table(10), "regression", 4, 0, clock, lambda words: None)
+
+
+def test_a_fresh_process_is_not_the_time_of_the_rivals(monkeypatch):
+    contest = contest_with(100.0, 30.0, monkeypatch)
+    assert contest.unfinished == {
+        "RKS": ["it was stopped", "an earlier fold had needed more time than was left"]
+    }
+
+
+def test_a_fold_is_blamed_only_if_there_was_one(monkeypatch):
+    contest = contest_with(0.0, 0.0, monkeypatch)
+    assert contest.unfinished == {name: ["there was no time left"] * 2 for name in METHODS}
+
+
 def test_a_cell_is_a_fit_judged_on_the_other_rows():
     parts = table(120)
     X, y, X_test, y_test = parts[1]

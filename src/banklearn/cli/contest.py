@@ -4,7 +4,8 @@ The rivals together may use a share of the time, BaNK has the rest. A rival on a
 of what is left to the rivals. BaNK's fits have even shares of what is left and end by themselves
 in time for their predictions; what these take longer goes off the next shares. A process that is
 not done when its time is up is killed, and its cell counted as unfinished; a rival that was is not
-tried again with less. A cell that fails is unfinished too, with the error as the reason.
+tried again with less. The start of a fresh process is not the rivals' time. A cell that fails is
+unfinished too, with the error as the reason.
 """
 
 from __future__ import annotations
@@ -84,6 +85,11 @@ class Clock:
             now = time.monotonic()
             self._rivals_end = now + RIVALS * max(self._end - now, 0.0)
 
+    def wait(self, seconds: float) -> None:
+        """So long nobody could compute: the rivals may use as much later."""
+        if self._rivals_end is not None and self._end is not None:
+            self._rivals_end = min(self._rivals_end + seconds, self._end)
+
     def rival(self, cells_left: int) -> Limits:
         """For the next cell of a rival."""
         return Limits(_until(self._rivals_end, min(cells_left, 2)))
@@ -124,10 +130,12 @@ def run(
     for name, f, cells_left in _order(len(parts)):
         tell(f"{name}, fold {f + 1} of {len(parts)}")
         mine = name == "BaNK"
+        waiting = time.monotonic()
         worker.ready(clock.left())  # after a kill: no cell pays for a fresh process
+        clock.wait(time.monotonic() - waiting)
         limits = clock.bank(cells_left) if mine else clock.rival(cells_left)
         start = time.monotonic()
-        if not mine and limits.whole is not None and limits.whole <= stopped.get(name, 0.0):
+        if not mine and limits.whole and limits.whole <= stopped.get(name, 0.0):
             found: Any = Unfinished("an earlier fold had needed more time than was left")
         else:
             job = (score, name, f, task, frequencies, seed, limits.fit)
