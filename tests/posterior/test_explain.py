@@ -220,6 +220,20 @@ def test_an_explanation_is_plain_and_in_words():
     assert (constant.varies, constant.relevance, constant.oscillations) == (False, None, ())
 
 
+@pytest.mark.parametrize("step", [0.0, 5e-324, 1e-300, 2.3e-16])
+@pytest.mark.parametrize("scaling", ["standard", "arcsinh"])
+def test_an_input_that_hardly_varies_in_these_rows_has_the_length_of_the_kernel(step, scaling):
+    model, X, y = three_inputs(scaling)
+    still = X.copy()
+    still[:, 0] = step * np.arange(len(X))
+    found = model.explain(still).inputs[0]
+    assert found.varies
+    assert found.length_scale == model.explain(X[:2]).inputs[0].length_scale  # of the kernel alone
+    assert found.length_scale_of == "kernel"
+    assert found.relevance.high < 1e-20
+    render(summarise(model, still, y))
+
+
 def test_lengths_scale_with_the_units():
     model, X, _ = one_input()
     small = model.explain(X)

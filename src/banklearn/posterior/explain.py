@@ -29,6 +29,8 @@ MOST_PLACES = 1 << 15
 MOST_INPUTS = 12
 #: Along an input with no more values than this, a function is not looked at between them.
 FEWEST_VALUES = 4
+#: Nor is it in a range this narrow, in units of the training rows: rounding is all it would show.
+NARROW = 1e-6
 #: A peak of the density this near to a line of the function, relative to it, is the same period.
 SAME = 0.25
 
@@ -154,7 +156,8 @@ def explain_kernel(
         x = X[:, column]
         lines: list[tuple[Line, str]] = []
         shown = None
-        if column in candidates and len(np.unique(x)) > FEWEST_VALUES:
+        wide = len(np.unique(x)) > FEWEST_VALUES and float(np.ptp(x)) > NARROW * unit
+        if column in candidates and wide:
             f = along(draws, weights, scaling, trend, X, rows, column)
             lines = find_lines(draws, f, scaling, x, i)
             if f is not None and all(of == "function" for _, of in lines):

@@ -87,7 +87,8 @@ def kernel_lengths(W: Sequence[Array], lines: Sequence[tuple[Line, str]], x: Arr
 def smooth_frequencies(w: Array, lines: Sequence[tuple[Line, str]], x: Array) -> Array:
     """The frequencies that no oscillation owns: those further away than the data can resolve."""
     keep = np.ones(len(w), dtype=bool)
-    resolution = 2.0 * np.pi / max(float(x.max() - x.min()), np.finfo(float).tiny)
+    # Rows that all have one value resolve nothing; 2 pi over less than this is no number.
+    resolution = 2.0 * np.pi / max(float(x.max() - x.min()), 8.0 * np.finfo(float).tiny)
     for line, of in lines:
         width = resolution if of == "function" else max(3.0 * line.frequency.std(), resolution)
         keep &= np.abs(np.abs(w) - np.median(line.frequency)) > width
