@@ -173,7 +173,8 @@ def test_a_resumed_fit_keeps_what_the_first_one_chose(tmp_path):
     with pytest.warns(ConvergenceWarning):
         first.fit(X, y)
     again, *_ = pilot_fit(checkpoint=tmp_path, checkpoint_every=0)
-    again.fit(X, y, resume=True)
+    with pytest.warns(ConvergenceWarning, match="Only 0 of 80 warm-up sweeps"):
+        again.fit(X, y, resume=True)
     fresh, *_ = pilot_fit()
     fresh.fit(X, y)
     assert again._start == first._start == first.starting_point_

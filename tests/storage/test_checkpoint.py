@@ -336,7 +336,9 @@ def test_time_runs_out_and_the_fit_goes_on(tmp_path):
     with pytest.warns(UserWarning, match="ended the fit early"):
         short = regressor(checkpoint=tmp_path, max_time=1e-6).fit(X, Y)
     assert short.provenance_["stopped_by"] == "time"
-    long = regressor(checkpoint=tmp_path).fit(X, Y, resume=True)
+    missing = f"Only 0 of {short.n_warmup} warm-up sweeps were made"
+    with pytest.warns(ConvergenceWarning, match=missing):
+        long = regressor(checkpoint=tmp_path).fit(X, Y, resume=True)
     assert [len(t["K"]) for t in long.trace_] == [6, 6]
     assert len(long.draws_) == 6
 

@@ -32,10 +32,22 @@ def stopped_by(
 def warn_at_end(
     estimator: BankBase, runs: Sequence[Run[Draw]], interrupted: bool, settling: Settling | None
 ) -> None:
-    """Warn of an end before the plan's, or else of chains that have not settled."""
+    """Warn of an end before the plan's, or else of chains that have not settled.
+
+    A warm-up that an earlier call cut short stays so in all that goes on from it.
+    """
+    warmed = min(run.warmup for run in runs)
     kept = len(estimator.draws_)
     auto = estimator.n_draws == "auto"
     planned = estimator.n_chains * rule.most_draws(estimator.n_draws)
+    late = any(run.cut == "time" for run in runs)
+    if warmed < estimator.n_warmup and not (interrupted or late):
+        warn_caller(
+            f"Only {warmed} of {estimator.n_warmup} warm-up sweeps were made: max_time ended the "
+            "warm-up of this fit before, and a fit that goes on adds draws, but no warm-up. Begin "
+            "anew, with more time, for all of it.",
+            ConvergenceWarning,
+        )
     if interrupted:
         sampling = any(len(run.trace) > run.warmup for run in runs)
         warn_caller(
@@ -45,8 +57,7 @@ def warn_at_end(
             "which need not be typical of the posterior.",
             UserWarning,
         )
-    elif any(run.cut == "time" for run in runs):
-        warmed = min(run.warmup for run in runs)
+    elif late:
         warn_caller(
             f"max_time = {estimator.max_time:g} s ended the fit early: {warmed} of "
             f"{estimator.n_warmup} warm-up sweeps and {kept} of {'at most ' if auto else ''}"
