@@ -75,7 +75,7 @@ def test_a_share_that_is_no_number_is_refused():
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (KeyboardInterrupt(), INTERRUPTED, ""),
+        (KeyboardInterrupt(), INTERRUPTED, "Interrupted: nothing was written."),
         (typer.Exit(7), 7, ""),
         (ModuleNotFoundError("banklearn[gpu] is needed"), PACKAGE, "banklearn[gpu] is needed"),
         (RefusedError("not so", MODEL), MODEL, "not so"),

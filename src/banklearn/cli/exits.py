@@ -39,19 +39,21 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
+        from banklearn.cli.interrupts import interrupted, stamps
+
+        before = stamps(options)
         try:
             command(*args, **options)
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
+            _say(interrupted(options, before))
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             code = code_of(error)
             if code == UNEXPECTED or os.environ.get("BANKLEARN_TRACEBACK"):
                 raise
-            from banklearn.cli.say import console
-
-            console().print(f"[bold red]bank:[/] {_escaped(sentence_of(error))}", soft_wrap=True)
+            _say(sentence_of(error))
             raise typer.Exit(code) from None
 
     return run
@@ -83,7 +85,10 @@ def code_of(error: Exception) -> int:
     return UNEXPECTED
 
 
-def _escaped(text: str) -> str:
+def _say(sentence: str) -> None:
+    """The last word of a command."""
     from rich.markup import escape
 
-    return escape(text)
+    from banklearn.cli.say import console
+
+    console().print(f"[bold red]bank:[/] {escape(sentence)}", soft_wrap=True)

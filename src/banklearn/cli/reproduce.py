@@ -72,6 +72,12 @@ def reproduce(
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt:
+        console.print(
+            f"Interrupted: what was measured stays in {out}, and the same command goes on.",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
         raise typer.Exit(130) from None
 
 
