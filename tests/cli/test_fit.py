@@ -82,3 +82,12 @@ def test_draws_until_the_chains_have_settled(numbers, tmp_path, monkeypatch):
     model = load_model(out)
     assert model.n_draws == "auto"
     assert model.settling_["draws"] in (8, 10)
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_the_target_cannot_be_left_out(command, numbers, tmp_path):
+    out = ("--out", tmp_path / "m.bank") if command == "fit" else ()
+    words = (command, numbers(), "--target", "y", *out)
+    said = " ".join(bank(*words, "--drop", "x", "--drop", "y", code=2).stderr.split())
+    assert "'y' is the target, which cannot be left out" in said
+    assert not list(tmp_path.glob("m.bank*"))

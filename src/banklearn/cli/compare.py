@@ -48,6 +48,7 @@ def compare(
     $ bank compare flats.csv --target price --frequencies 32 --folds 2 --max-time 20s
     """
     limit = seconds(max_time, "--max-time")
+    use.refuse_dropped_target(target, drop)
     from banklearn.cli import say
     from banklearn.cli.contest import MODULES, Clock, run
     from banklearn.cli.prepare import prepare

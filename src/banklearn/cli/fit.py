@@ -75,6 +75,7 @@ def fit(
     limit = seconds(max_time, "--max-time")
     every = seconds(checkpoint_every, "--checkpoint-every") or NEVER
     n_draws = use.number_of_draws(draws)
+    use.refuse_dropped_target(target, drop)
     check_output(out, "--out", data)
     check_output(report, "--report", data, out)
     from banklearn.cli import say

@@ -77,6 +77,16 @@ def read_options(
     return ReadOptions(symbol, encoding, tuple(missing or ()), skip)
 
 
+def refuse_dropped_target(target: str, drop: list[str] | None) -> None:
+    """The column to predict cannot be left out."""
+    if target in (drop or []):
+        raise typer.BadParameter(
+            f"{target!r} is the target, which cannot be left out. It is no input in any case: "
+            "say nothing of it with --drop, or name another column with --target.",
+            param_hint="--drop",
+        )
+
+
 def number_of_draws(text: str) -> int | Literal["auto"]:
     """A whole number from one to a thousand million, or "auto"."""
     word = text.strip().lower()
