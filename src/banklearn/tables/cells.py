@@ -147,7 +147,9 @@ def to_numbers(table: Table, name: str, written: str, fitted: bool = False) -> A
     elif written == "boolean":
         good = np.asarray(boolean_cells(column))
         _refuse_cells(table, name, ~(good | absent), good, "true or false", fitted)
-        text = pc.if_else(pa.array(good & ~absent), pc.utf8_lower(column), pa.scalar(None))
+        text = pc.if_else(
+            pa.array(good & ~absent), pc.utf8_lower(column), pa.scalar(None, column.type)
+        )
         out = np.asarray(pc.fill_null(pc.cast(pc.cast(text, pa.bool_()), pa.float64()), np.nan))
     else:
         pattern = NUMBER_FORMS["plain" if written == "native" else written]
