@@ -303,3 +303,20 @@ def test_a_package_that_is_not_there_is_named_with_how_to_get_it(package, monkey
     words = f"to_{package} needs the package .*, which is not installed: pip install {package}"
     with pytest.raises(ImportError, match=words):
         functions[package](None)
+
+
+def test_what_is_served_knows_its_columns(tmp_path):
+    X = pd.DataFrame({"a": np.linspace(0, 1, 30), "b": np.linspace(2, 1, 30) ** 2})
+    model = small(n_warmup=2, n_draws=1, n_chains=1).fit(X, np.arange(30.0))
+    path, _ = write_numpy_module(model, tmp_path / "named.py")
+    spec = importlib.util.spec_from_file_location("named", path)
+    served = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(served)
+    for predict in (served.predict, point_model(model)):
+        np.testing.assert_allclose(predict(X), model.predict(X), rtol=1e-9)
+        np.testing.assert_array_equal(predict(X), predict(X.to_numpy()))
+        with pytest.raises(ValueError, match=r"X has the columns .*b.*a.*trained on .*a.*b"):
+            predict(X[["b", "a"]])
+        for rows in (X.to_numpy()[:, :1], X.to_numpy()[0]):
+            with pytest.raises(ValueError, match=r"X must have shape \(n, 2\), not"):
+                predict(rows)

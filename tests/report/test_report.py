@@ -8,6 +8,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error, r2_score
 
+from banklearn import BankRegressor
 from banklearn.baselines import RKSRegressor
 from banklearn.report import figures, render, summarise
 from banklearn.report.checks import warnings_of
@@ -294,3 +295,22 @@ def test_the_still_kernel_has_the_rbf_curve_that_its_caption_names(summary):
     assert "beside the RBF kernel" in still
     assert summary["curves"][0]["name"] == summary["kernel"]["name"]
     assert summary["curves"][0]["kernel"]["lags"] == summary["kernel"]["lags"]
+
+
+@pytest.mark.parametrize("feature", [1, 7, -1, "zz", 0.5])
+def test_a_feature_that_is_no_input_that_varies(feature):
+    found = three_inputs()
+    with pytest.raises(ValueError, match=r"that varies in the training rows \(input 0, input 2\)"):
+        summarise(found.model, found.X_test, found.y_test, feature=feature)
+
+
+def test_the_code_of_a_page_makes_the_same_estimator():
+    found = one_input()
+    given = {"max_time": np.float64(500.0), "random_state": np.random.RandomState(0)}
+    model = small(input_scaling="standard", **given).fit(found.X_test, found.y_test)
+    page = Page(render(summarise(model, found.X_test, found.y_test)))
+    code = page.text[page.text.index("BankRegressor(\n") :]
+    code = code[: code.index("\n)") + 2]
+    assert "random_state=None,  # was RandomState" in code
+    parameters = eval(code, {"BankRegressor": BankRegressor}).get_params()
+    assert parameters == {**model.get_params(), "random_state": None}

@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from banklearn import BankClassifier, BankRegressor
+from banklearn.estimators.blockwise import summarise_labels
 from banklearn.sources import SourceError, TableSource
+from banklearn.sources.tables import CSV_BYTES, find_files
 
 
 def table(rows=50, seed=0, **more):
@@ -205,3 +207,85 @@ def test_paths_that_lead_nowhere(tmp_path):
     refuse(tmp_path, "No Parquet or CSV file", target="y")
     (tmp_path / "notes.txt").write_text("x")
     refuse(tmp_path / "notes.txt", "'notes.txt' is neither", target="y")
+
+
+def labels(tmp_path, name, given):
+    """A file with these labels."""
+    columns = table(rows=len(given)).set_column(2, "y", pa.array(given, pa.string()))
+    pa_csv.write_csv(columns, tmp_path / name)
+    return tmp_path / name
+
+
+@pytest.mark.parametrize("given", [[None, *25 * ["p", "q"]], ["NA", *25 * ["p", "q"]]])
+def test_a_csv_without_some_labels(given, tmp_path):
+    refuse(
+        labels(tmp_path, "a.csv", given), "Block 0 .in a.csv.*missing", BankClassifier, target="y"
+    )
+
+
+def test_labels_of_two_kinds():
+    """On a cluster, where pieces are summed up on their own, by their sums."""
+    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 2
+    for first, second, kind in (
+        (y, y.astype(str), "text"),
+        (y.astype(str), y.astype(float), "no text"),
+    ):
+        words = f"^Block 1 .* has {kind} in y, unlike the first block: 0.* here, 0.* there. Make"
+        refuse([(X[:20], first[:20]), (X[20:], second[20:])], words, BankClassifier)
+        parts = [summarise_labels(labels, None) for labels in (first, second)]
+        with pytest.raises(ValueError, match="y mixes text and other labels: '0' in some blocks"):
+            sum(parts[1:], parts[0])
+
+
+def test_what_programs_put_aside_is_not_read(tmp_path):
+    for folder in (".", "deep/er", ".ipynb_checkpoints", "_temporary/0"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        pa_csv.write_csv(table(), tmp_path / folder / "a.csv")
+    pa_csv.write_csv(table(), tmp_path / "_b.csv")
+    found = [file.relative_to(tmp_path).as_posix() for file in find_files(tmp_path)]
+    assert found == ["a.csv", "deep/er/a.csv"]
+    assert len(find_files(str(tmp_path / "**" / "a.csv"))) >= 3  # every folder, as asked for
+
+
+def test_a_partitioned_folder_is_a_dataset(tmp_path):
+    pq.write_to_dataset(table(g=np.arange(50) % 2), tmp_path, partition_cols=["g"])
+    refuse(tmp_path, r"is partitioned: .*'g=0' holds a column. Pass pyarrow.dataset", target="y")
+
+
+def test_a_column_that_is_target_and_weight(tmp_path):
+    pq.write_table(table(), tmp_path / "a.parquet")
+    words = "'y' cannot be the target and the weight at once"
+    refuse(tmp_path / "a.parquet", words, target="y", sample_weight="y")
+
+
+def test_the_row_labels_of_a_csv_are_no_input(tmp_path):
+    table().to_pandas().to_csv(tmp_path / "a.csv")
+    assert TableSource(tmp_path / "a.csv", "y").names == ["a", "b"]
+
+
+def test_whole_numbers_to_predict_before_fractions(tmp_path):
+    """In files of their own; in one file it depends on how far the first look goes."""
+    whole = table().set_column(2, "y", pa.array(np.arange(50)))
+    empty = whole.slice(0, 0)
+    for name, part in (("a", empty), ("b", whole), ("c", table(seed=1)), ("d", empty)):
+        pa_csv.write_csv(part, tmp_path / f"{name}.csv")
+    model = BankRegressor(n_frequencies=2, n_warmup=0, n_draws=1, n_chains=1)
+    assert model.fit(tmp_path, target="y").provenance_["rows"] == 100
+    text = "a,b,y\n" + CSV_BYTES // 8 * "1.5,2,3\n" + "1.5,2,0.25\n"
+    (tmp_path / "e.csv").write_text(text)
+    words = "e.csv cannot be read as CSV: .*'0.25'.*numbers to predict with a fraction"
+    refuse(tmp_path / "e.csv", words, target="y")
+
+
+def test_labels_behind_a_file_without_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,y\n")
+    labels(tmp_path, "b.csv", 25 * ["p", "q"])
+    model = BankClassifier(n_frequencies=2, n_warmup=0, n_draws=1, n_chains=1)
+    assert model.fit(tmp_path, target="y").classes_.tolist() == ["p", "q"]
+
+
+def test_targets_in_one_column():
+    X, y = frame(rows=30)
+    model = BankRegressor(n_frequencies=2, n_warmup=0, n_draws=1, n_chains=1, random_state=0)
+    expected = model.fit([(X, y)]).predict(X)
+    np.testing.assert_array_equal(model.fit([(X, y[:, None])]).predict(X), expected)

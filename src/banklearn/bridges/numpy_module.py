@@ -25,6 +25,7 @@ import numpy as np
 with np.load(Path(__file__).with_name("{arrays}"), allow_pickle=False) as _file:
     _A = {{name: _file[name] for name in _file.files}}
 _LARGEST = np.finfo(np.float64).max
+_NAMES = {names}
 '''
 
 _SCALED = '''
@@ -48,6 +49,9 @@ def _scaled(v):
 
 def _each_draw(X):
     """Each draw's numbers per row, from inputs in the order {names}."""
+    columns = list(getattr(X, "columns", ()))
+    if columns and _NAMES and columns != _NAMES:
+        raise ValueError(f"X has the columns {{columns}}, but the model was trained on {{_NAMES}}.")
     v = np.asarray(X, dtype=np.float64)
     if v.ndim != 2 or v.shape[1] != len(_A["used"]):
         raise ValueError(f"X must have shape (n, {{len(_A['used'])}}), not {{v.shape}}.")
@@ -136,6 +140,7 @@ def write_numpy_module(
         version=__version__,
         arrays=beside.name,
         usage=f"{call} take a table of {len(point.scaling.used)} inputs.",
+        names=repr(names),
     ) + _SCALED.format(names=", ".join(map(_in_docstring, names)) or "of training")
     path.write_text(
         text + (_REGRESSION if point.tree is None else _CLASSIFICATION), encoding="utf-8"

@@ -47,6 +47,9 @@ class PointModel:
     def __call__(self, X: Any) -> Array:
         """The mean (n,) of a regression, or class probabilities (n, C)."""
         refuse_other_columns(X, self.names)
+        X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != len(self.scaling.used):
+            raise ValueError(f"X must have shape (n, {len(self.scaling.used)}), not {X.shape}.")
         v = self.scaling(X)
         total: Any = 0.0
         for s in range(len(self.W)):

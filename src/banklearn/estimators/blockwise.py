@@ -120,6 +120,12 @@ class Classes:
     mass: Array
 
     def __add__(self, other: Classes) -> Classes:
+        for one, another in ((self.labels, other.labels), (other.labels, self.labels)):
+            if isinstance(one[0], str) and not isinstance(another[0], str):
+                raise ValueError(
+                    f"y mixes text and other labels: {str(one[0])!r} in some blocks, "
+                    f"{another[0]!s} in others. Make them all text, or all numbers."
+                )
         both = np.concatenate([self.labels, other.labels])
         labels, codes = np.unique(both, return_inverse=True)
         mass = np.bincount(codes, np.concatenate([self.mass, other.mass]))

@@ -308,8 +308,8 @@ def _reproduce(summary: dict[str, Any]) -> str:
         *([["table", summary["table"]["file"]]] if "table" in summary else []),
         ["versions", ", ".join(f"{name} {v}" for name, v in facts["versions"].items())],
     ]
-    arguments = ",\n".join(f"    {name}={v!r}" for name, v in facts["parameters"].items())
-    code = f"{facts['estimator']}(\n{arguments},\n)"
+    arguments = "\n".join(f"    {name}={code}" for name, code in facts["arguments"].items())
+    code = f"{facts['estimator']}(\n{arguments}\n)"
     return _table(["", "value"], rows) + f"<pre><code>{escape(code)}</code></pre>"
 
 

@@ -69,7 +69,7 @@ def summarise(
         if learned.scaling.used[i]
     }
     half = {i: _half_lag(part) for i, part in parts.items()}
-    shown = _fastest(parts, half) if feature is None else _index(feature, names)
+    shown = _fastest(parts, half) if feature is None else _index(feature, names, list(parts))
     special = summarise_classes if classifier else _regression
     explanation = estimator.explain(X_test, names=names, coverage=BAND)
     far = estimator.extrapolation(X_test)
@@ -162,8 +162,16 @@ def _fastest(parts: dict[int, Marginal], half: dict[int, float | None]) -> int:
     return min(parts, key=relative)
 
 
-def _index(feature: int | str, names: list[str]) -> int:
-    return names.index(feature) if isinstance(feature, str) else int(feature)
+def _index(feature: int | str, names: list[str], varying: list[int]) -> int:
+    """The position of an input that varies, by position or name."""
+    found = names.index(feature) if isinstance(feature, str) and feature in names else feature
+    if found not in varying:
+        known = ", ".join(names[i] for i in varying)
+        raise ValueError(
+            f"feature must be an input that varies in the training rows ({known}), by name or "
+            f"position, but is {feature!r}."
+        )
+    return int(found)
 
 
 def _input(name: str, half: float | None, part: Marginal | None) -> dict[str, Any]:
@@ -246,6 +254,7 @@ def _reproduce(estimator: Any, baseline: Any) -> dict[str, Any]:
     return {
         "estimator": type(estimator).__name__,
         "parameters": {name: _text(v) for name, v in sorted(estimator.get_params().items())},
+        "arguments": {name: _code(v) for name, v in sorted(estimator.get_params().items())},
         "baseline": None if baseline is None else _text(baseline),
         "seed": _text(estimator.get_params().get("random_state")),
         "sweeps": [int(n) for n in estimator.n_sweeps_],
@@ -253,6 +262,15 @@ def _reproduce(estimator: Any, baseline: Any) -> dict[str, Any]:
         "draws": len(estimator.draws_),
         "versions": packages,
     }
+
+
+def _code(value: Any) -> str:
+    """A value as it is written in a call; what cannot be written is told beside it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    text = " ".join(repr(value).split())
+    objects = (np.random.RandomState, np.random.Generator)
+    return f"None,  # was {text}" if isinstance(value, objects) else f"{text},"
 
 
 def _text(value: Any) -> Any:

@@ -48,14 +48,10 @@ class ArraySource(Source):
                     None if self.weight is None else as_numbers(self.weight[part], "The weight")
                 )
                 X = as_numbers(self.X[part], "X")
-                y = _one_column(as_target(self.y[part], "y"))
+                y = as_target(self.y[part], "y")
             except (OSError, RuntimeError) as error:
                 raise SourceError(
                     f"Rows {part.start} to {part.stop - 1} cannot be read: {error}. The file is "
                     "probably cut short or damaged."
                 ) from error
             yield RawBlock(X, y, weight, number, "the data", start)
-
-
-def _one_column(y: Any) -> Any:
-    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y

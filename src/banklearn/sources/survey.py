@@ -134,6 +134,11 @@ def check_block(
         raise SourceError(f"{at} has y of shape {np.shape(block.y)} for {len(X)} rows.")
     if (weight is not None) != weighted:
         raise SourceError(f"{at} is {'not ' if weighted else ''}weighted, unlike those before.")
+    if _is_text(block.y) != _is_text(first.y):
+        raise SourceError(
+            f"{at} has {'text' if _is_text(block.y) else 'no text'} in y, unlike the first block: "
+            f"{block.y[0]!s} here, {first.y[0]!s} there. Make them all text, or all numbers."
+        )
     _check_inputs(block, names)
     if weight is not None:
         if weight.shape != (len(X),):
@@ -150,6 +155,11 @@ def check_block(
         summarise(block.y, None)
     except (ValueError, TypeError) as error:
         raise SourceError(f"{at}: {error}") from error
+
+
+def _is_text(y: Any) -> bool:
+    """Whether a target is text; together with numbers it would make them text, too."""
+    return len(y) > 0 and isinstance(np.asarray(y)[0], str)
 
 
 def _check_inputs(block: RawBlock, names: Sequence[str] | None) -> None:

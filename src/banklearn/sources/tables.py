@@ -44,6 +44,8 @@ class Columns:
         others = [n for n in schema.names if n not in special and not is_row_label(n)]
         self.inputs = others if inputs is None else list(inputs)
         self.target, self.weight = target, weight
+        if weight == target:
+            raise SourceError(f"Column {target!r} cannot be the target and the weight at once.")
         if not self.inputs:
             raise SourceError(f"Beside {target!r} there is no column to learn from.")
         for name in self.names:
@@ -124,7 +126,7 @@ class TableSource(Source):
         self.files = find_files(path)
         self.rows_at_once = rows_at_once
         self.parquet = self.files[0].name.endswith(PARQUET)
-        self.schema = self._schema(self.files[0])
+        self.schema = self._first_schema()
         self.columns = Columns(self.schema, target, inputs, weight)
         self.names = self.columns.inputs
 
@@ -141,7 +143,8 @@ class TableSource(Source):
                         "have the same columns."
                     )
                 one, other = self.schema.field(name).type, schema.field(name).type
-                if one != other and not (comparable(one) and comparable(other)):
+                self._widen(name, one, other)
+                if one != other and not _alike(one, other):
                     raise SourceError(
                         f"Column {name!r} is {other} in {file.name}, but {one} in {first}. All "
                         "files must have the same columns."
@@ -161,6 +164,21 @@ class TableSource(Source):
                 yield RawBlock(*self.columns.rows(batch), number, file.name, row)
                 number += 1
                 row += batch.num_rows
+
+    def _first_schema(self) -> pa.Schema:
+        """Of the first file; of CSV files, which know no types, the first that has rows."""
+        first = self._schema(self.files[0])
+        if self.parquet or not all(pa.types.is_null(field.type) for field in first):
+            return first
+        schemas = (self._schema(file) for file in self.files[1:])
+        filled = (s for s in schemas if not all(pa.types.is_null(field.type) for field in s))
+        return next(filled, first)
+
+    def _widen(self, name: str, one: pa.DataType, other: pa.DataType) -> None:
+        """Whole numbers to predict in one file may have fractions in another."""
+        if pa.types.is_integer(one) and pa.types.is_floating(other):
+            place = self.schema.get_field_index(name)
+            self.schema = self.schema.set(place, pa.field(name, other))
 
     def _schema(self, file: Path) -> pa.Schema:
         try:
@@ -190,16 +208,27 @@ class TableSource(Source):
             kind = self.schema.field(name).type
             plain = name == self.columns.target or pa.types.is_boolean(kind)
             wide[name] = kind if plain else pa.float64()
-        options = pa_csv.ConvertOptions(column_types=wide, include_columns=self.columns.names)
+        options = pa_csv.ConvertOptions(
+            column_types=wide, include_columns=self.columns.names, strings_can_be_null=True
+        )
         return pa_csv.open_csv(file, pa_csv.ReadOptions(block_size=CSV_BYTES), None, options)
 
     def _unreadable(self, file: Path, error: BaseException) -> SourceError:
         kind = "Parquet" if self.parquet else "CSV"
         reason = str(error).splitlines()[0].rstrip(".")
-        return SourceError(
-            f"{file.name} cannot be read as {kind}: {reason}. The file is probably cut short or "
-            "damaged."
-        )
+        advice = "The file is probably cut short or damaged."
+        if "conversion error" in reason:
+            advice = (
+                "The first rows hold another kind of values there: write all rows of a column "
+                "alike, numbers to predict with a fraction."
+            )
+        return SourceError(f"{file.name} cannot be read as {kind}: {reason}. {advice}")
+
+
+def _alike(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether a column may have one type here and the other there; without rows it has none."""
+    nothing = pa.types.is_null(one) or pa.types.is_null(other)
+    return nothing or (comparable(one) and comparable(other))
 
 
 def comparable(kind: pa.DataType) -> bool:
@@ -215,8 +244,11 @@ def find_files(path: str | Path | Sequence[str | Path]) -> list[Path]:
         place = Path(one).expanduser()
         if place.is_dir():
             found = [p for p in place.rglob("*") if p.name.endswith(PARQUET + CSV)]
+            found = [p for p in found if not _is_hidden(p.relative_to(place))]
+            _refuse_partitions(place, found)
         else:
-            found = [place] if place.exists() else [Path(p) for p in glob.glob(str(place))]
+            matching = glob.glob(str(place), recursive=True)
+            found = [place] if place.exists() else [Path(p) for p in matching]
         if not found:
             raise FileNotFoundError(f"No Parquet or CSV file was found at {str(one)!r}.")
         files += sorted(found)
@@ -228,6 +260,22 @@ def find_files(path: str | Path | Sequence[str | Path]) -> list[Path]:
         "Files of one kind are needed, Parquet (.parquet) or CSV (.csv, .csv.gz), but "
         + (f"{other!r} is neither." if other else "both kinds were found.")
     )
+
+
+def _is_hidden(path: Path) -> bool:
+    """What programs put aside for themselves, by the rule of Arrow and Spark."""
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _refuse_partitions(folder: Path, files: Sequence[Path]) -> None:
+    """Columns that only the names of folders hold would be lost."""
+    for file in sorted(files):
+        keys = [part for part in file.relative_to(folder).parts[:-1] if "=" in part]
+        if keys:
+            raise SourceError(
+                f"{str(folder)!r} is partitioned: the name of the folder {keys[0]!r} holds a "
+                "column. Pass pyarrow.dataset.dataset(folder, partitioning='hive') instead."
+            )
 
 
 class DatasetSource(Source):

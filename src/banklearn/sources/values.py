@@ -42,10 +42,11 @@ def as_numbers(values: Any, what: str) -> Array:
 
 
 def as_target(values: Any, what: str) -> NDArray[Any]:
-    """A target of any type; masked values are refused."""
+    """A target of any type, one column as its values; masked values are refused."""
     refuse_masked(what, values)
     try:
-        return np.asarray(values)
+        y = np.asarray(values)
+        return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     except ValueError as error:
         raise SourceError(f"{what} holds rows of different lengths.") from error
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_UNNAMED = re.compile(r"__index_level_\d+__")
+#: In Parquet and Feather files; in CSV files they have no name at all.
+_UNNAMED = re.compile(r"(__index_level_\d+__)?")
 
 
 def is_row_label(name: str) -> bool:
