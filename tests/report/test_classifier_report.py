@@ -68,3 +68,13 @@ def test_the_comparison_in_words(summary, other, words):
     own["accuracy"] = 0.5
     changed["scores"]["LogisticRegression"]["accuracy"] = 0.5 if other is None else other
     assert words in " ".join(class_sentences(changed))
+
+
+def test_labels_that_the_model_cannot_know_are_told(summary):
+    model, X, y = two_classes()
+    labels = np.where(np.arange(len(y)) < 3, 7, y)
+    found = summarise(model, X, labels)
+    (told,) = [words for words in found["warnings"] if "did not occur in training" in words]
+    assert told.startswith(f"3 of {len(y)} rows have labels that did not occur in training (7).")
+    assert sum(found["data"]["class_counts"]) == len(y) - 3
+    assert not any("did not occur" in words for words in summary["warnings"])

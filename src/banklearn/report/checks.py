@@ -109,6 +109,7 @@ def warnings_of(summary: dict[str, Any]) -> list[str]:
         *_coverage(summary),
         *_residuals(summary),
         *_inputs(summary),
+        *_labels(summary),
     ]
 
 
@@ -211,6 +212,18 @@ def _inputs(summary: dict[str, Any]) -> list[str]:
     if not still:
         return []
     return [f"These inputs did not vary in the fit and were left out: {', '.join(still)}."]
+
+
+def _labels(summary: dict[str, Any]) -> list[str]:
+    """Rows to judge by of classes that the model cannot know."""
+    data = summary["data"]
+    if not data.get("unknown_rows"):
+        return []
+    labels = ", ".join(data["unknown_labels"][:5])
+    return [
+        f"{data['unknown_rows']} of {data['test_rows']} rows have labels that did not occur in "
+        f"training ({labels}). They count as wrong, and are not in the table of classes."
+    ]
 
 
 def _finite(value: float) -> float | None:

@@ -62,7 +62,12 @@ def summarise_classes(estimator: Any, X: Any, y: Any, baseline: Any) -> dict[str
         "reliability": curve,
         "classes": names,
         "confusion": confusion.tolist(),
-        "data": {"test_rows": len(codes), "class_counts": confusion.sum(axis=1).tolist()},
+        "data": {
+            "test_rows": len(codes),
+            "class_counts": confusion.sum(axis=1).tolist(),
+            "unknown_labels": sorted({str(label) for label in np.asarray(y)[~known].tolist()}),
+            "unknown_rows": int((~known).sum()),
+        },
     }
 
 
