@@ -10,7 +10,8 @@ import pytest
 from banklearn import BankClassifier, BankRegressor
 from banklearn.estimators.blockwise import summarise_labels
 from banklearn.sources import SourceError, TableSource
-from banklearn.sources.tables import CSV_BYTES, find_files
+from banklearn.sources.files import find_files
+from banklearn.sources.tables import CSV_BYTES
 
 
 def table(rows=50, seed=0, **more):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from banklearn.sources.base import ROWS_AT_ONCE, RawBlock, Source, SourceError
+from banklearn.sources.files import PARQUET, find_files
 from banklearn.tables.row_labels import is_row_label
 
 Array = NDArray[np.float64]
 
-PARQUET = (".parquet", ".pq")
-CSV = (".csv", ".csv.gz", ".csv.bz2")
 #: Bytes of CSV text that are parsed at once.
 CSV_BYTES = 4 << 20
 
@@ -234,48 +232,6 @@ def _alike(one: pa.DataType, other: pa.DataType) -> bool:
 def comparable(kind: pa.DataType) -> bool:
     """Types that all become float64."""
     return is_number(kind) or bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
-
-
-def find_files(path: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The files that a path, a folder, a glob or a list of paths means, sorted by name."""
-    given: Iterable[str | Path] = [path] if isinstance(path, str | Path) else path
-    files: list[Path] = []
-    for one in given:
-        place = Path(one).expanduser()
-        if place.is_dir():
-            found = [p for p in place.rglob("*") if p.name.endswith(PARQUET + CSV)]
-            found = [p for p in found if not _is_hidden(p.relative_to(place))]
-            _refuse_partitions(place, found)
-        else:
-            matching = glob.glob(str(place), recursive=True)
-            found = [place] if place.exists() else [Path(p) for p in matching]
-        if not found:
-            raise FileNotFoundError(f"No Parquet or CSV file was found at {str(one)!r}.")
-        files += sorted(found)
-    for kinds in (PARQUET, CSV):
-        if all(file.name.endswith(kinds) for file in files):
-            return files
-    other = next((f.name for f in files if not f.name.endswith(PARQUET + CSV)), None)
-    raise SourceError(
-        "Files of one kind are needed, Parquet (.parquet) or CSV (.csv, .csv.gz), but "
-        + (f"{other!r} is neither." if other else "both kinds were found.")
-    )
-
-
-def _is_hidden(path: Path) -> bool:
-    """What programs put aside for themselves, by the rule of Arrow and Spark."""
-    return any(part.startswith((".", "_")) for part in path.parts)
-
-
-def _refuse_partitions(folder: Path, files: Sequence[Path]) -> None:
-    """Columns that only the names of folders hold would be lost."""
-    for file in sorted(files):
-        keys = [part for part in file.relative_to(folder).parts[:-1] if "=" in part]
-        if keys:
-            raise SourceError(
-                f"{str(folder)!r} is partitioned: the name of the folder {keys[0]!r} holds a "
-                "column. Pass pyarrow.dataset.dataset(folder, partitioning='hive') instead."
-            )
 
 
 class DatasetSource(Source):
