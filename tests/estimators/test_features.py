@@ -55,6 +55,27 @@ def test_a_linear_trend_adds_the_scaled_inputs():
     assert len(names) == Phi.shape[1] == len(set(names))
 
 
+@pytest.mark.parametrize("later", [1, 4])
+def test_another_number_of_draws_counts_from_the_next_fit_on(later):
+    X, y = wave(60)
+    features = BankFeatures(small(), max_draws=2).fit(X, y)
+    before, names = features.transform(X), features.get_feature_names_out()
+    features.set_params(max_draws=later)
+    np.testing.assert_array_equal(features.transform(X), before)
+    assert features.get_feature_names_out().tolist() == names.tolist()
+    assert features.fit(X, y).transform(X).shape[1] - before.shape[1] == 12 * (later - 2)
+
+
+def test_pickles_from_before_the_draws_were_kept_transform_as_they_did():
+    X, y = wave(60)
+    features = BankFeatures(small(), max_draws=2).fit(X, y)
+    state = dict(features.__getstate__())
+    del state["_draws"]
+    older = BankFeatures.__new__(BankFeatures)
+    older.__setstate__(state)
+    np.testing.assert_array_equal(older.transform(X), features.transform(X))
+
+
 def test_a_linear_model_on_the_features_beats_one_on_the_inputs():
     X, y = wave(300)
     new, truth = wave(300, seed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
@@ -100,7 +101,7 @@ class BankFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, to_memory(X), dtype=np.float64, reset=False)
         learned = self.estimator_
-        chosen = self._chosen()
+        chosen = self._draws
         out = np.empty((len(X), self.n_features_out_))
         for part in row_blocks(X):
             rows = learned.input_scaling_(X[part])
@@ -126,7 +127,7 @@ class BankFeatures(TransformerMixin, BaseEstimator):
         trend = [f"trend_{names[i]}" for i in used[: self._n_trend]]
         fourier = [
             f"draw{s}_{wave}{j}"
-            for s, draw in enumerate(self._chosen())
+            for s, draw in enumerate(self._draws)
             for j in range(len(draw.W))
             for wave in ("cos", "sin")
         ]
@@ -162,15 +163,16 @@ class BankFeatures(TransformerMixin, BaseEstimator):
 
     def _keep(self, estimator: Any) -> BankFeatures:
         self.estimator_ = estimator
-        self.n_features_out_ = self._n_trend + sum(2 * len(d.W) for d in self._chosen())
+        # Once: whoever sets another max_draws later means the next fit.
+        self._draws = _spaced(estimator.draws_, self.max_draws)
+        self.n_features_out_ = self._n_trend + sum(2 * len(d.W) for d in self._draws)
         return self
 
-    def _chosen(self) -> list[Draw]:
-        draws = self.estimator_.draws_
-        if len(draws) <= self.max_draws:
-            return list(draws)
-        picks = np.linspace(0, len(draws) - 1, self.max_draws).round().astype(int)
-        return [draws[i] for i in picks]
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From a pickle; older ones do not hold the draws that were chosen."""
+        super().__setstate__(state)
+        if "estimator_" in state and "_draws" not in state:
+            self._draws = _spaced(self.estimator_.draws_, self.max_draws)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
@@ -181,6 +183,13 @@ class BankFeatures(TransformerMixin, BaseEstimator):
         if self.estimator is not None:
             tags.target_tags.one_d_labels = is_classifier(self.estimator)
         return tags
+
+
+def _spaced(draws: Sequence[Draw], most: int) -> list[Draw]:
+    """All draws, or as many as there may be at most, evenly spaced among them."""
+    if len(draws) <= most:
+        return list(draws)
+    return [draws[i] for i in np.linspace(0, len(draws) - 1, most).round().astype(int)]
 
 
 def _are_labels(y: Any) -> bool:
