@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from banklearn import BankRegressor
+from banklearn import BankFeatures, BankRegressor
 from banklearn.engines.dask import ClusterError
 from banklearn.estimators.blockwise import Preparation, Standardised, summarise_numbers
 from banklearn.estimators.on_dask import DaskData
@@ -79,6 +79,32 @@ def test_a_dataframe_with_the_names_of_its_columns(client):
     assert_same_fit(case, reference, model, 1e-8)
 
 
+def small(kind=BankRegressor, **options):
+    settings = {"n_frequencies": 5, "n_warmup": 3, "n_draws": 2, "n_chains": 1, "random_state": 0}
+    return kind(**{**settings, "device": "cpu", **options})
+
+
+def named_frame(rows=60):
+    """A pandas frame with inputs a and b, and a target."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((rows, 2)), columns=["a", "b"])
+    return frame, np.sin(2 * frame["a"]) + frame["b"]
+
+
+def test_features_know_the_names_of_a_dask_frame(client):
+    import dask.dataframe as dd
+
+    frame, y = named_frame()
+    features = BankFeatures(small(trend="linear"), max_draws=1)
+    features.fit(dd.from_pandas(frame, npartitions=2), dd.from_pandas(y, npartitions=2))
+    assert features.feature_names_in_.tolist() == ["a", "b"]
+    assert features.get_feature_names_out()[:2].tolist() == ["trend_a", "trend_b"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        features.transform(frame[["b", "a"]])
+    features.fit(frame.to_numpy(), y)
+    assert not hasattr(features, "feature_names_in_")
+
+
 def test_pieces_are_cut_as_at_the_beginning_whatever_workers_there_are_now(client, monkeypatch):
     import dask.array as da
 
@@ -122,12 +148,11 @@ def test_files_that_dask_would_read_together_for_one_column(client, eager_fusion
     frame = dd.read_parquet(tmp_path)
     inputs = frame[[f"x{i}" for i in range(12)]]
     assert len(frame["y"].to_delayed()) < len(inputs.to_delayed())
-    small = BankRegressor(5, n_warmup=3, n_draws=2, n_chains=1, random_state=0, device="cpu")
-    model = clone(small).fit(frame, target="y", client=client)
-    same = clone(small).set_params(merge_duplicates=False).fit(table[inputs.columns], table["y"])
+    model = small().fit(frame, target="y", client=client)
+    same = small(merge_duplicates=False).fit(table[inputs.columns], table["y"])
     np.testing.assert_allclose(model.predict(table[inputs.columns]), same.predict(inputs.compute()))
     with pytest.raises(SourceError, match="partitions, which do not fit each other"):
-        clone(small).fit(inputs, frame["y"], client=client)
+        small().fit(inputs, frame["y"], client=client)
 
 
 def test_a_worker_killed_in_the_middle_of_a_sweep(client):

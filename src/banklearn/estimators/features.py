@@ -76,9 +76,6 @@ class BankFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(estimator)
         features = cls(estimator, max_draws=max_draws)
         check.whole("max_draws", max_draws, 1)
-        features.n_features_in_ = estimator.n_features_in_
-        if hasattr(estimator, "feature_names_in_"):
-            features.feature_names_in_ = estimator.feature_names_in_
         return features._keep(estimator)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BankFeatures:
@@ -90,10 +87,6 @@ class BankFeatures(TransformerMixin, BaseEstimator):
                 "BankFeatures requires y to be passed, but the target y is None: the kernel is "
                 "learned from a target. RBFSampler does without one."
             )
-        # Remembers names and number of inputs; the estimator looks at the values.
-        validate_data(
-            self, to_memory(X), dtype=None, ensure_all_finite=False, skip_check_array=True
-        )
         return self._keep(self._unfitted(y).fit(X, y, sample_weight=sample_weight))
 
     def transform(self, X: Any) -> Array:
@@ -163,6 +156,11 @@ class BankFeatures(TransformerMixin, BaseEstimator):
 
     def _keep(self, estimator: Any) -> BankFeatures:
         self.estimator_ = estimator
+        self.n_features_in_ = estimator.n_features_in_
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_ = estimator.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
         # Once: whoever sets another max_draws later means the next fit.
         self._draws = _spaced(estimator.draws_, self.max_draws)
         self.n_features_out_ = self._n_trend + sum(2 * len(d.W) for d in self._draws)
