@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from banklearn import BankFeatures, BankRegressor
+from banklearn import BankFeatures, BankRegressor, polish
 from banklearn.engines.dask import ClusterError
 from banklearn.estimators.blockwise import Preparation, Standardised, summarise_numbers
 from banklearn.estimators.on_dask import DaskData
@@ -103,6 +103,25 @@ def test_features_know_the_names_of_a_dask_frame(client):
         features.transform(frame[["b", "a"]])
     features.fit(frame.to_numpy(), y)
     assert not hasattr(features, "feature_names_in_")
+
+
+def test_predictions_for_a_dask_frame_look_at_its_names(client):
+    import dask.dataframe as dd
+
+    frame, y = named_frame()
+    model = small().fit(frame, y)
+    features = BankFeatures.from_fitted(model)
+    lazy = dd.from_pandas(frame, npartitions=2)
+    for method in (model.predict, model.predict_interval, features.transform):
+        np.testing.assert_array_equal(method(lazy), method(frame))
+        with pytest.raises(ValueError, match="feature names should match"):
+            method(lazy[["b", "a"]])
+    with pytest.raises(ValueError, match="feature names should match"):
+        polish(model, lazy[["b", "a"]], y)
+    plain = small().fit(frame.to_numpy(), y)
+    np.testing.assert_array_equal(
+        plain.predict(lazy.to_dask_array(lengths=True)), plain.predict(frame.to_numpy())
+    )
 
 
 def test_pieces_are_cut_as_at_the_beginning_whatever_workers_there_are_now(client, monkeypatch):

@@ -25,11 +25,21 @@ def device_of(X: Any) -> str | None:
     return "cuda" if module == "cupy" else None
 
 
+def of_dask(X: Any) -> bool:
+    """Whether X is a Dask array, dataframe or series."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
 def to_memory(X: Any) -> Any:
-    """PyTorch and CuPy arrays as NumPy arrays; everything else as it is."""
+    """PyTorch and CuPy arrays as NumPy arrays, Dask's as what their partitions are of.
+
+    Everything else as it is. scikit-learn would not read the names of columns of a Dask frame.
+    """
     module = type(X).__module__.partition(".")[0]
     if module == "torch":
         return X.detach().cpu().numpy()
+    if of_dask(X):
+        return X.compute()
     return X.get() if module == "cupy" else X
 
 

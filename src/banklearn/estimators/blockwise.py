@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.engines.base import Engine
+from banklearn.engines.choose import of_dask
 from banklearn.engines.chunked import ChunkedEngine
 from banklearn.engines.mixed import Arithmetic
 from banklearn.engines.pieces import Piece
@@ -195,7 +196,7 @@ class SourceData:
 
 def block_data(X: Any, y: Any, weight: Any, target: str | None, client: Any) -> BlockData | None:
     """Rows on disk or on a cluster; None for everything that is in memory."""
-    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+    if of_dask(X):
         from banklearn.estimators.on_dask import DaskData
 
         return DaskData.collect(X, y, weight, target, client)
