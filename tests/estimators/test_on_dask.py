@@ -124,6 +124,17 @@ def test_predictions_for_a_dask_frame_look_at_its_names(client):
     )
 
 
+@pytest.mark.parametrize("target", [None, "y"])
+def test_columns_of_the_same_name_are_refused(client, target):
+    import dask.dataframe as dd
+
+    frame, y = named_frame()
+    frame = frame.assign(y=y).set_axis(["a", "a", "y"], axis=1)
+    given = None if target else dd.from_pandas(y, npartitions=2)
+    with pytest.raises(ValueError, match="several columns of the same name: 'a'"):
+        small().fit(dd.from_pandas(frame, npartitions=2), given, target=target)
+
+
 def test_pieces_are_cut_as_at_the_beginning_whatever_workers_there_are_now(client, monkeypatch):
     import dask.array as da
 

@@ -41,7 +41,7 @@ def validate_data(estimator: Any, X: Any, *args: Any, **options: Any) -> Any:
         raise TypeError("X is a LazyFrame, whose rows are not there yet. Pass X.collect().")
     for name, values in (("X", X), *(("y", y) for y in args)):
         refuse_masked(name, values)
-    _refuse_twins(X)
+    refuse_twins(X)
     _refuse_dates(X)
     try:
         # Sums of extreme numbers overflow in the check for finite ones, which then looks at each.
@@ -220,7 +220,8 @@ def _names(X: Any) -> list[Any]:
     return column_names(X) or list(getattr(X, "columns", ()))
 
 
-def _refuse_twins(X: Any) -> None:
+def refuse_twins(X: Any) -> None:
+    """Refuse columns of the same name, which nothing can tell apart."""
     counts = Counter(name for name in _names(X) if isinstance(name, str | int))
     if twins := [repr(name) for name, times in counts.items() if times > 1]:
         raise ValueError(

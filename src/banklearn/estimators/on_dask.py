@@ -21,6 +21,7 @@ from banklearn.engines.dask import (
 from banklearn.engines.mixed import Arithmetic
 from banklearn.engines.pieces import Piece
 from banklearn.estimators.blockwise import Preparation
+from banklearn.estimators.data import refuse_twins
 from banklearn.estimators.progress import Reading
 from banklearn.numerics.moments import Moments
 from banklearn.sources.base import RawBlock, SourceError
@@ -162,6 +163,7 @@ def columns(X: Any, y: Any, weight: Any, target: str | None) -> tuple[Any, Any, 
             raise SourceError(f"X must have two dimensions, but has {X.ndim}.")
         names = None
     else:
+        refuse_twins(X)
         known = list(X.columns)
         for name in (target, weight):
             if isinstance(name, str) and name not in known:
