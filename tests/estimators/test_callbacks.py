@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from banklearn import BankClassifier, BankRegressor
+from banklearn import BankClassifier, BankRegressor, load_model
 
 callback = pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
 
@@ -65,11 +65,24 @@ def test_a_callback_can_end_the_fit():
     X, y = data()
     recorder = Recorder(stop_after=8)
     model = BankRegressor(**{**SMALL, "n_draws": 5000}, n_chains=1).set_callbacks(recorder)
-    model.fit(X, y)
+    with pytest.warns(UserWarning, match="^Stopped by a callback: the fit keeps the 1 of 5000"):
+        model.fit(X, y)
     assert recorder.count("end", "sweep") == 8
     assert model.n_sweeps_ == [8]
     assert np.isfinite(model.predict(X)).all()
     assert recorder.events[-1] == ("teardown", "fit")
+
+
+@pytest.mark.parametrize("max_time", [None, 600.0])
+def test_what_ended_the_fit_is_told_and_kept_in_its_file(max_time, tmp_path):
+    X, y = data()
+    model = BankRegressor(**SMALL, n_chains=2, max_time=max_time)
+    with pytest.warns(UserWarning, match="^Stopped by a callback during warm-up") as told:
+        model.set_callbacks(Recorder(stop_after=3)).fit(X, y)
+    assert len(told) == 1
+    assert model.provenance_["stopped_by"] == "callback"
+    model.save(tmp_path / "model.bank")
+    assert load_model(tmp_path / "model.bank").provenance_ == model.provenance_
 
 
 def test_a_failing_fit_tears_down():

@@ -24,7 +24,10 @@ def stopped_by(
     """What ended the fit, in one word."""
     if interrupted:
         return "interrupt"
-    if any(run.cut for run in runs):
+    cuts = {run.cut for run in runs}
+    if "stop" in cuts:
+        return "callback"
+    if "time" in cuts:
         return "time"
     return "settled" if auto and settling is not None and settling.settled else "plan"
 
@@ -41,19 +44,21 @@ def warn_at_end(
     auto = estimator.n_draws == "auto"
     planned = estimator.n_chains * rule.most_draws(estimator.n_draws)
     late = any(run.cut == "time" for run in runs)
-    if warmed < estimator.n_warmup and not (interrupted or late):
+    stopped = interrupted or any(run.cut == "stop" for run in runs)
+    if warmed < estimator.n_warmup and not (stopped or late):
         warn_caller(
             f"Only {warmed} of {estimator.n_warmup} warm-up sweeps were made: max_time ended the "
             "warm-up of this fit before, and a fit that goes on adds draws, but no warm-up. Begin "
             "anew, with more time, for all of it.",
             ConvergenceWarning,
         )
-    if interrupted:
+    if stopped:
         sampling = any(len(run.trace) > run.warmup for run in runs)
+        how = "Interrupted" if interrupted else "Stopped by a callback"
         warn_caller(
-            f"Interrupted: the fit keeps the {kept} of {planned} draws sampled so far."
+            f"{how}: the fit keeps the {kept} of {planned} draws sampled so far."
             if sampling
-            else "Interrupted during warm-up: the fit keeps the last state of each chain, "
+            else f"{how} during warm-up: the fit keeps the last state of each chain, "
             "which need not be typical of the posterior.",
             UserWarning,
         )

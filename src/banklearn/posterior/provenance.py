@@ -36,9 +36,9 @@ def provenance(
     """Plain facts about a fit that just ended.
 
     stopped_by is "plan" where all sweeps were made, "settled" where chains that had settled needed
-    no more, else "time" or "interrupt". rows counts equal rows once; device is where the statistic
-    was summed; settling is what the last look at the chains found, schedule what moves warm-up left
-    to each chain, as plain data.
+    no more, else "time", "interrupt" or "callback". rows counts equal rows once; device is where
+    the statistic was summed; settling is what the last look at the chains found, schedule what
+    moves warm-up left to each chain, as plain data.
     """
     return {
         "rows": int(rows),
