@@ -98,6 +98,57 @@ def test_a_failing_fit_tears_down():
     assert recorder.events[-1] == ("teardown", "fit")
 
 
+@pytest.mark.parametrize("sweeps", [3, 13, 20])
+@pytest.mark.parametrize("ever_after", [False, True])
+def test_an_interrupt_in_a_callback_keeps_the_draws(sweeps, ever_after):
+    X, y = data()
+    recorder = Recorder()
+
+    def interrupt(estimator, context):
+        recorder.events.append(("end", context.task_name))
+        seen = recorder.count("end", "sweep")
+        if seen == sweeps or (ever_after and seen > sweeps):
+            raise KeyboardInterrupt
+
+    recorder.on_fit_task_end = interrupt
+    model = BankRegressor(**SMALL, n_chains=2).set_callbacks(recorder)
+    with pytest.warns(UserWarning, match="^Interrupted"):
+        model.fit(X, y)
+    assert model.provenance_["stopped_by"] == "interrupt"
+    assert np.isfinite(model.predict(X)).all()
+    assert recorder.count("end", "sweep") == sum(model.n_sweeps_) < 26
+    assert recorder.count("end", "fit") == 1
+    assert recorder.count("end", "chain") == recorder.count("begin", "chain")
+
+
+def test_an_interrupt_at_the_end_of_the_fit_keeps_the_draws():
+    X, y = data()
+    recorder = Recorder()
+
+    def interrupt(estimator, context):
+        if context.task_name == "fit":
+            raise KeyboardInterrupt
+
+    recorder.on_fit_task_end = interrupt
+    model = BankRegressor(**SMALL, n_chains=1).set_callbacks(recorder)
+    with pytest.warns(UserWarning, match="^Interrupted: the fit keeps the 4 of 4 draws"):
+        model.fit(X, y)
+
+
+def test_the_end_of_a_fit_that_fails_is_told():
+    X, y = data()
+    recorder = Recorder()
+
+    def fail(estimator, context):
+        recorder.events.append(("end", context.task_name))
+        raise RuntimeError(f"full in {context.task_name}")
+
+    recorder.on_fit_task_end = fail
+    with pytest.raises(RuntimeError, match="full in sweep"):
+        BankRegressor(**SMALL, n_chains=1).set_callbacks(recorder).fit(X, y)
+    assert recorder.events[-3:] == [("end", "chain"), ("end", "fit"), ("teardown", "fit")]
+
+
 def test_the_progress_bar_of_scikit_learn_works_through_searches(capsys):
     X, y = data()
     steps = make_pipeline(StandardScaler(), BankRegressor(**SMALL))

@@ -332,12 +332,13 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
                 if shared:
                     shared.expect(self.n_chains)
                 with limited_to(layout.threads):
-                    return run_chains(
+                    runs, interrupted = run_chains(
                         partial(run_one, plan=now),
                         self.n_chains,
                         layout.at_once,
                         layout.one_core_each,
                     )
+                return runs, interrupted or monitored.interrupted
 
             def look(runs: Sequence[Run[Draw]], draws: int | None) -> settling.Settling | None:
                 if shelf:
@@ -345,6 +346,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
                 return settling.look(runs, self.thin, self._probes, self.trend_, draws)
 
             runs, interrupted, found = in_rounds(run_round, looks, look)
+        interrupted = interrupted or monitored.interrupted  # at the very end
         # An interrupted chain that was still warming up has nothing to say if others have.
         sampled = [run for run in runs if len(run.trace) > run.warmup] or runs
         self.draws_: list[Draw] = [draw for run in sampled for draw in run.draws]

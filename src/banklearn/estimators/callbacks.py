@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from banklearn.sampler.run import Monitor, Plan
@@ -41,10 +41,10 @@ class Hooks:
         self._root.call_on_fit_task_begin(estimator=self._estimator)
 
     def end(self) -> None:
-        """The fit has ended."""
-        for chain in self._chains.values():
-            chain.call_on_fit_task_end(estimator=self._estimator)
-        self._root.call_on_fit_task_end(estimator=self._estimator)
+        """The fit has ended; a callback that fails at the end of a chain hears of the rest."""
+        with ExitStack() as ends:
+            for task in (self._root, *reversed(self._chains.values())):
+                ends.callback(task.call_on_fit_task_end, estimator=self._estimator)
 
     def sweep(self, chain: int, plan: Plan) -> bool:
         """A sweep of a chain has ended; whether a callback asks to stop."""
@@ -58,27 +58,51 @@ class Hooks:
             return bool(task.call_on_fit_task_end(estimator=self._estimator))
 
 
-@contextmanager
-def watched(
-    estimator: Any, n_chains: int, monitor: Monitor
-) -> Iterator[Callable[[threading.Event], Monitor]]:
-    """Make monitors for chains, which tell both the given monitor and the callbacks.
+class Watch:
+    """Makes monitors for chains, which tell both the given monitor and the callbacks.
 
-    Without callbacks the given monitor is used as it is.
+    A callback that raises KeyboardInterrupt interrupts the fit as Ctrl-C does: chains end with what
+    they have, and interrupted says so.
     """
-    if not any(hasattr(estimator, name) for name in ("_skl_callbacks", "_parent_callback_ctx")):
-        yield lambda stop: monitor
-        return
-    hooks = Hooks(estimator, n_chains)
 
-    def make(stop: threading.Event) -> Monitor:
+    def __init__(self, monitor: Monitor, hooks: Hooks | None) -> None:
+        self._monitor, self._hooks, self.interrupted = monitor, hooks, False
+
+    def __call__(self, stop: threading.Event) -> Monitor:
+        """The monitor of a chain that ends when stop is set."""
+        hooks = self._hooks
+        if hooks is None:
+            return self._monitor
+
         def tell(chain: int, sweep: int, plan: Plan, info: Info) -> None:
-            monitor(chain, sweep, plan, info)
-            if hooks.sweep(chain, plan):
+            self._monitor(chain, sweep, plan, info)
+            if self.heard(lambda: hooks.sweep(chain, plan)):
                 stop.set()
 
         return tell
 
+    def heard(self, hook: Callable[[], bool | None]) -> bool:
+        """Whether a hook asks to stop, or interrupts the fit."""
+        try:
+            return bool(hook())
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return True
+
+
+@contextmanager
+def watched(estimator: Any, n_chains: int, monitor: Monitor) -> Iterator[Watch]:
+    """Tell an estimator's callbacks, if it has any, of the fit in the body and of its sweeps."""
+    if not any(hasattr(estimator, name) for name in ("_skl_callbacks", "_parent_callback_ctx")):
+        yield Watch(monitor, None)
+        return
+    hooks = Hooks(estimator, n_chains)
+    watch = Watch(monitor, hooks)
     hooks.begin()
-    yield make
-    hooks.end()
+    try:
+        yield watch
+    except BaseException:
+        with suppress(Exception):  # it would hide why the fit failed
+            watch.heard(hooks.end)
+        raise
+    watch.heard(hooks.end)
