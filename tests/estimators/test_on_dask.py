@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from banklearn import BankFeatures, BankRegressor, polish
+from banklearn import BankClassifier, BankFeatures, BankRegressor, polish
 from banklearn.engines.dask import ClusterError
 from banklearn.estimators.blockwise import Preparation, Standardised, summarise_numbers
 from banklearn.estimators.on_dask import DaskData
@@ -133,6 +133,18 @@ def test_columns_of_the_same_name_are_refused(client, target):
     given = None if target else dd.from_pandas(y, npartitions=2)
     with pytest.raises(ValueError, match="several columns of the same name: 'a'"):
         small().fit(dd.from_pandas(frame, npartitions=2), given, target=target)
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA])
+def test_a_missing_label_is_found_by_its_row(client, missing):
+    import dask.dataframe as dd
+
+    frame, y = named_frame()
+    labels = np.where(y > 0, "up", "down").astype(object)
+    labels[40] = missing
+    lazy = dd.from_pandas(frame.assign(label=labels), npartitions=2)
+    with pytest.raises(SourceError, match=r"Block 1: y has no label in row 10 \(it holds"):
+        small(BankClassifier).fit(lazy, target="label")
 
 
 def test_pieces_are_cut_as_at_the_beginning_whatever_workers_there_are_now(client, monkeypatch):

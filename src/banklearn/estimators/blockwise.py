@@ -136,9 +136,9 @@ class Classes:
 def summarise_labels(y: Any, weight: Array | None) -> Classes:
     """A target of classification in one block."""
     y = np.asarray(y)
-    if y.dtype == object and any(value is None or value != value for value in y):
+    refuse_unsorted_labels(y)  # first: a missing value of pandas cannot be compared
+    if y.dtype == object and any(value != value for value in y):
         raise ValueError("y has missing values. Remove those rows or give them a class.")
-    refuse_unsorted_labels(y)
     refuse_continuous(y)
     labels, codes = np.unique(y, return_inverse=True)
     return Classes(labels, np.bincount(codes, weight, len(labels)).astype(np.float64))
