@@ -201,7 +201,7 @@ def test_columns_that_are_no_numbers(tmp_path):
 def test_missing_labels(tmp_path):
     labels = pa.array(["u", None] * 25)
     pq.write_table(table().set_column(2, "y", labels), tmp_path / "a.parquet")
-    refuse(tmp_path, "y has missing values", BankClassifier, target="y")
+    refuse(tmp_path, "a.parquet.: y has no label in row 1", BankClassifier, target="y")
 
 
 def test_paths_that_lead_nowhere(tmp_path):
@@ -219,9 +219,8 @@ def labels(tmp_path, name, given):
 
 @pytest.mark.parametrize("given", [[None, *25 * ["p", "q"]], ["NA", *25 * ["p", "q"]]])
 def test_a_csv_without_some_labels(given, tmp_path):
-    refuse(
-        labels(tmp_path, "a.csv", given), "Block 0 .in a.csv.*missing", BankClassifier, target="y"
-    )
+    words = r"^Block 0 \(in a.csv\): y has no label in row 0"
+    refuse(labels(tmp_path, "a.csv", given), words, BankClassifier, target="y")
 
 
 def test_labels_of_two_kinds():
