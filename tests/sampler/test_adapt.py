@@ -39,6 +39,8 @@ def test_where_everything_begins():
     assert GradientTuning().metric is None
     assert (GradientTuning().single, GradientTuning().times) == (True, 0)
     assert (GradientTuning().reach, GradientTuning().steps) == (None, 24)
+    assert (GradientTuning().counted, GradientTuning().arrived) == (0, 0)
+    assert GradientTuning().steady is None
     assert InterweaveTuning().steps == (0.1, 0.1, 0.3)
     tuning = Tuning()
     assert (tuning.lam_step, tuning.scheme) == (0.3, "in-turn")
@@ -123,6 +125,52 @@ def test_trajectories_that_arrive_go_further(reach, probability, after):
 def test_more_rows_begin_with_shorter_trajectories(reach, after):
     tuning = GradientTuning(reach=reach)
     assert gradient.warier(tuning) == replace(tuning, reach=after)
+
+
+def course(tuning, probabilities):
+    """The tuning after trajectories that were so probable."""
+    for probability in probabilities:
+        tuning = gradient.adapt(tuning, flown(probability))
+    return tuning
+
+
+def test_the_chain_proper_has_the_mean_step_of_the_last_stage():
+    begun = gradient.warier(course(GradientTuning(), [0.9, 0.1]))
+    assert (begun.counted, begun.arrived, begun.steady) == (0, 0, None)
+    logs, tuning = [], begun
+    for probability in (0.1, 1.0, 0.6, 0.9):
+        tuning = gradient.adapt(tuning, flown(probability))
+        logs.append(np.log(tuning.step))
+    mean = logs[0]
+    for n, value in enumerate(logs[1:], 2):
+        mean += (value - mean) / n**0.75
+    assert tuning.counted == 4
+    assert gradient.settled(tuning).step == pytest.approx(np.exp(mean), rel=1e-12)
+    # A stage in which no trajectory was made says nothing.
+    assert gradient.settled(begun) == begun
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "last", "kept"),
+    [
+        ([0.9, 0.9, 0.9, 0.1], 2, 10),  # one that does not arrive, after some that did
+        ([0.9, 0.9, 0.9, 0.1, 0.1], 1, 10),
+        ([0.9, 0.1, 0.1], 1, 1),  # the whole length was never gone
+        ([0.9, 0.4], 4, 4),  # nor did it fail
+        ([], 1, 1),
+    ],
+)
+def test_the_chain_proper_goes_as_far_as_trajectories_arrived(probabilities, last, kept):
+    tuning = course(GradientTuning(length=10, reach=1), probabilities)
+    assert tuning.reach == last
+    assert gradient.settled(tuning).reach == kept
+    everything = course(GradientTuning(length=10), probabilities)
+    assert gradient.settled(everything).reach is None
+
+
+def test_trajectories_that_rounding_spoilt_are_not_counted():
+    tuning = gradient.adapt(GradientTuning(reach=4), flown(0.9, rounding=1.0))
+    assert (tuning.counted, tuning.arrived, tuning.steady) == (0, 0, None)
 
 
 @pytest.mark.parametrize("part", ["squares", "precisions"])
@@ -212,6 +260,19 @@ def test_what_a_stage_begins_with(stage, reach, whole):
     assert begun.pace == Pace(0.0 if whole else 0.1, None, whole)
     assert begun == replace(tuning, gradient=GradientTuning(reach=reach), pace=begun.pace)
     assert sweep.entering(replace(tuning, pace=None), stage, whole).pace is None
+
+
+def test_only_gradient_moves_have_something_to_settle():
+    tuned = course(GradientTuning(reach=1), [0.9, 0.9, 0.9, 0.9, 0.1])
+    tuning = Tuning(lam_step=0.7, gradient=tuned)
+    kept = replace(tuning, gradient=gradient.settled(tuned))
+    assert (tuned.steps, kept.gradient.steps) == (6, 24)
+    assert sweep.settled(tuning) == kept
+    # Moves that are four times as long are a quarter as many.
+    short = Pace(taken=0.3).of_length(6)
+    settled = sweep.settled(replace(tuning, pace=short))
+    assert settled == replace(kept, pace=Pace(taken=0.3).of_length(24))
+    assert settled.pace.rate == pytest.approx(0.25 * short.rate)
 
 
 def test_a_share_of_nothing_is_unknown():

@@ -181,6 +181,29 @@ def test_the_pace_knows_whether_sweeps_see_all_rows(stages):
     assert {i for i, new in enumerate(unknown) if new} == begins
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_warm_up_settles_the_tuning_once(cut, clock):
+    """What sampling begins with is not what the last sweep of warm-up left, and does not change."""
+    seen = []
+
+    def step(chain, engine, model, tuning, *rest):
+        chain, info = sweep.step(chain, engine, model, tuning, *rest)
+        seen.append((tuning, info))
+        return chain, info
+
+    tuning = Tuning(gradient_every=1, gradient=GradientTuning(step=0.5, length=2, reach=1))
+    plan = Plan(100, 3, max_time=20.0) if cut else Plan(12, 3)
+    watched = SimpleNamespace(init=sweep.init, step=step)
+    result = chain_of(plan, kernel=watched, tuning=tuning, monitor=clock)
+    last, info = seen[result.warmup - 1]
+    kept = sweep.settled(sweep.adapt(last, info, result.warmup))
+    sampled = [tuning for tuning, _ in seen[result.warmup :]]
+    assert len(sampled) >= 3
+    for tuning in [*sampled, result.tuning]:
+        assert tuning.gradient.step == kept.gradient.step != last.gradient.step
+        assert tuning.gradient.reach == kept.gradient.reach
+
+
 def test_a_stage_leaves_no_statistic_behind():
     """A statistic on a device holds on to the work space of its engine."""
     grams, alive = [], []

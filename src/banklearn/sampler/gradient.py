@@ -34,6 +34,8 @@ TARGET = 0.7
 TOGETHER = 4.0
 #: Above and below these acceptances the next trajectory has so many times, or parts of, its steps.
 FAR, NEAR, FURTHER = 0.5, 0.2, 4
+#: The n-th trajectory of a stage counts n ** -RECENT of the mean step, those before it the rest.
+RECENT = 0.75
 #: Difference that rounding may make to the log of an acceptance ratio.
 ROUNDING = 0.5
 NAN = float("nan")
@@ -80,6 +82,8 @@ class GradientTuning:
 
     single: trajectories may follow gradients in single precision. times: how often it was adapted.
     reach: how many of the steps warm-up dares so far; None: all of them from the beginning.
+    Of the stage of warm-up at hand, counted trajectories, of which the longest that arrived had
+    so many steps (arrived), and the geometric mean of what the step was after each (steady).
     """
 
     step: float = 0.2
@@ -88,6 +92,9 @@ class GradientTuning:
     single: bool = True
     times: int = 0
     reach: int | None = None
+    counted: int = 0
+    arrived: int = 0
+    steady: float | None = None
 
     @property
     def steps(self) -> int:
@@ -174,15 +181,31 @@ def adapt(tuning: GradientTuning, outcome: Outcome) -> GradientTuning:
     seen = replace(tuning, metric=metric, times=times)
     if tuning.single and outcome.rounding > ROUNDING:
         return replace(seen, single=False)
-    reach = tuning.reach
-    if reach is not None and outcome.probability > FAR:
-        reach = min(FURTHER * reach, tuning.length)
-    elif reach is not None and outcome.probability < NEAR:
-        reach = max(reach // FURTHER, 1)
+    reach, arrived = tuning.reach, tuning.arrived
+    if outcome.probability > FAR:
+        arrived = max(arrived, tuning.steps)
+        reach = reach and min(FURTHER * reach, tuning.length)
+    elif outcome.probability < NEAR:
+        reach = reach and max(reach // FURTHER, 1)
     change = 0.5 * (outcome.probability - TARGET) / np.sqrt(1.0 + 0.1 * times)
-    return replace(seen, reach=reach, step=float(np.clip(tuning.step * np.exp(change), 1e-4, 1.5)))
+    step = float(np.clip(tuning.step * np.exp(change), 1e-4, 1.5))
+    counted = tuning.counted + 1
+    before, weight = tuning.steady or step, counted**-RECENT
+    steady = float(before * (step / before) ** weight)
+    return replace(seen, reach=reach, step=step, counted=counted, arrived=arrived, steady=steady)
 
 
 def warier(tuning: GradientTuning) -> GradientTuning:
     """For more rows: a step that was right may be too long there, which a short one finds out."""
-    return replace(tuning, reach=tuning.reach and max(tuning.reach // FURTHER, 1))
+    reach = tuning.reach and max(tuning.reach // FURTHER, 1)
+    return replace(tuning, reach=reach, counted=0, arrived=0, steady=None)
+
+
+def settled(tuning: GradientTuning) -> GradientTuning:
+    """What the chain proper keeps: not what the last trajectory of warm-up happened to leave.
+
+    One that does not arrive, which a few of many do, makes the next a quarter as long, and the step
+    wanders about where it should be.
+    """
+    reach = tuning.reach and max(tuning.reach, tuning.arrived)
+    return replace(tuning, reach=reach, step=tuning.steady or tuning.step)

@@ -21,7 +21,7 @@ from banklearn.numerics.threads import available_cores, one_thread_each, within_
 from banklearn.sampler import gradient
 from banklearn.sampler.footing import Footing, Kernel
 from banklearn.sampler.rounding import arithmetic_of
-from banklearn.sampler.sweep import Info, Model, Tuning, adapt, entering
+from banklearn.sampler.sweep import Info, Model, Tuning, adapt, entering, settled
 
 D = TypeVar("D")
 
@@ -218,6 +218,7 @@ def run_chain(
         run.warmup = len(run.trace)
         if run.stage < len(stages) - 1 or stages[-1][0] != engine.n_rows:
             run.tuning = entering(run.tuning, len(stages), whole=True)
+        run.tuning = settled(run.tuning)
         partly = at.chain is None or stages[-1][0] != engine.n_rows
         # An arithmetic that did not do in warm-up may do from here on.
         given_up = at.arithmetic != arithmetic_of(engine)

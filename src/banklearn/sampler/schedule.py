@@ -58,7 +58,13 @@ class Pace:
     def after(self, taken: float, length: int) -> Pace:
         """The pace after a sweep in which so many took a candidate, for moves of `length` steps."""
         mean = taken if self.taken is None else (1.0 - RATE) * self.taken + RATE * taken
+        return replace(self, taken=mean).of_length(length)
+
+    def of_length(self, length: int) -> Pace:
+        """The pace for moves of `length` steps; as it is where nobody knows what is taken."""
+        if (mean := self.taken) is None:
+            return self
         few = mean < (FEW if self.whole else FEW_OF_PART)
         work = min(ODDS * (1.0 - mean) / max(mean, 1e-12), MOST) if few else 0.0
         work = MOST if self.step < CHEAP else work
-        return replace(self, rate=min(work / (self.step * length), 1.0), taken=mean)
+        return replace(self, rate=min(work / (self.step * length), 1.0))

@@ -353,3 +353,9 @@ def entering(tuning: Tuning, stage: int, whole: bool) -> Tuning:
     if pace is not None:
         pace = replace(pace, rate=0.0 if whole else pace.rate, taken=None, whole=whole)
     return replace(tuning, gradient=tuned, pace=pace)
+
+
+def settled(tuning: Tuning) -> Tuning:
+    """The tuning with which the chain proper begins and ends: trajectories of one length."""
+    tuned, pace = gradient.settled(tuning.gradient), tuning.pace
+    return replace(tuning, gradient=tuned, pace=pace and pace.of_length(tuned.steps))

@@ -20,7 +20,7 @@ from banklearn.storage.errors import CheckpointError
 from banklearn.storage.tree import decode, encode
 
 KIND = "checkpoint"
-SCHEMA = 2
+SCHEMA = 3
 #: Fields of a Run that are plain numbers or words.
 PLAIN = ("warmup", "cut", "stage", "done", "sweep", "arithmetic")
 
