@@ -109,6 +109,8 @@ class Course:
         self.chain, self.streams, self.sweep, self.weights = chain, streams, sweep, weights
         self.values: list[list[float]] = []
         self.ends: list[float] = []
+        #: Acceptance of the gradient moves that were watched.
+        self.flights: list[float] = []
         self.time = 0.0
 
     def adapt(self, seconds: float) -> None:
@@ -126,6 +128,8 @@ class Course:
             self.values.append([info.log_likelihood, *(self.weights(self.chain) @ Phi)])
             self.time += time.perf_counter() - now
             self.ends.append(self.time)
+            if np.isfinite(info.gradient_acceptance):
+                self.flights.append(info.gradient_acceptance)
 
     def _step(self) -> Any:
         self.sweep += 1

@@ -1,11 +1,13 @@
 """How fast the default schedule mixes beside the paper's move: effective samples per second.
 
-A chain that still climbs has no effective sample size worth the name. So the default schedule
-first runs for --warm seconds; from the state that it reached, it goes on with what warm-up chose
-for it, and the paper's move (jumps alone: no exchange, local move, switch, interweaving or
-gradient) starts with its own. Both have --seconds of their own, in turn, on one core. Several such
-pairs, each from a warm-up with another seed, are the chains over which effective samples are
-counted.
+A chain that still climbs has no effective sample size worth the name. So the default schedule first
+warms up for --warm seconds, adapting as it does in a fit with so long a warm-up; from the state
+that it reached, it goes on with what warm-up chose for it, and the paper's move (jumps alone: no
+exchange, local move, switch, interweaving or gradient) starts with its own. Both have --seconds of
+their own, in turn, on one core. Several such pairs, each from a warm-up with another seed, are the
+chains over which effective samples are counted. Nobody measures the warm-ups, so that more of them
+may share a machine (--warm-jobs), and they may come in parts (--warm 300,200), each of which goes
+on from where the one before it ended.
 
 jumps   the paper's move on this package's engine: all proposals of a sweep in one data pass
 paper   the paper's algorithm. In classification its joint move of a frequency and its weights, a
@@ -39,8 +41,8 @@ With --device cuda, default and jumps of each pair have one core and the pairs s
 more sweeps, so that chains come nearer to what they sample. The paper's algorithm is left out.
 Processes take turns on a GPU unless NVIDIA's MPS is at work (`nvidia-cuda-mps-control -d`).
 
-    python benchmarks/mixing.py --device cuda --jobs 12 --chains 4 --warm 60 --seconds 140 \
-        --work DIR [--out benchmarks/results/mixing-gpu.md]
+    python benchmarks/mixing.py --device cuda --warm-jobs 12 --jobs 3 --chains 4 --warm 400 \
+        --seconds 100 --work DIR [--out benchmarks/results/mixing-gpu.md]
 
 With --gradient-every 4 the schedule beside jumps makes a gradient move in every fourth sweep,
 whatever the default would choose, in warm-up and after it; its table is mixing-gradients.md.
@@ -49,9 +51,11 @@ whatever the default would choose, in warm-up and after it; its table is mixing-
 from __future__ import annotations
 
 import argparse
+import pickle
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,11 +69,13 @@ from travel import SHARES, lags_of, seconds_to, travelled, within
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.one_fold import compile_first
 from banklearn.experiments.tables import markdown
+from banklearn.model.joint import State
+from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
-from banklearn.sampler import joint_move, sweep
+from banklearn.sampler import gradient, joint_move, precision, sweep
 from banklearn.sampler.frequencies import Moves, propose
-from banklearn.sampler.run import Plan, growing_stages, run_chain
+from banklearn.sampler.run import WARMUP_SHARE, Plan, growing_stages, run_chain
 from banklearn.sampler.sweep import Chain, Tuning
 
 Array = NDArray[np.float64]
@@ -84,26 +90,79 @@ ENDLESS = 1_000_000
 SLICES = 8
 #: Share of the time within which the squared distance is measured.
 LAG = 0.05
+#: Ending of the file that a warm-up leaves.
+BEGUN = ".pickle"
 COUNTS = ("all chains", "each chain", "one spread")
 #: The count that has a ratio and no rates.
 AS_FAR = "as far"
 
 
-def warmed(problem: Problem, streams: Streams, seconds: float) -> tuple[Chain, Tuning, int]:
-    """The chain, tuning and sweep that the default schedule reaches in some seconds."""
-    stages = growing_stages(problem.engine.n_rows, problem.n_warmup)
-    plan = Plan(problem.n_warmup, 1, ENDLESS, seconds, stages)
-    run = run_chain(
-        problem.engine,
-        problem.model,
-        problem.starting(streams),
-        plan,
-        streams,
-        lambda link, _: link,
-        problem.tuning,
-        sweep,
-    )
-    return run.draws[-1], run.tuning, run.sweep
+def posed(name: str, M: int, rows: int | None, device: str, gradient_every: int | str) -> Problem:
+    """The training rows of a set but the last, which are its probes."""
+    data = study_rows(name, rows)
+    compile_first("bank", data.task)
+    X, y, probes = data.X[:-PROBES], data.y[:-PROBES], data.X[-PROBES:]
+    return prepare(data.task, X, y, probes, M, device, gradient_every)
+
+
+def warm_up(
+    name: str,
+    chain: int,
+    warm: float,
+    M: int,
+    rows: int | None,
+    device: str = "cpu",
+    gradient_every: int | str = "auto",
+    begins: str | None = None,
+) -> Record:
+    """Where one pair of chains begins, as a file: state, weights, tuning and number of sweeps.
+
+    begins: the file of a warm-up to go on from.
+    """
+    problem, before, done = posed(name, M, rows, device, gradient_every), None, 0
+    if begins is not None:
+        *before, done = pickle.loads(Path(begins).read_bytes())
+    streams = Streams(1 + done, chain)
+    begun, tuning, made = warmed(problem, streams, warm, before)
+    content = pickle.dumps((begun.state, begun.beta, tuning, done + made))
+    return {"set": name, "chain": chain, "sweeps": done + made, "files": {BEGUN: writing(content)}}
+
+
+def writing(content: bytes) -> Callable[[Path], None]:
+    """What writes a file."""
+
+    def write(path: Path) -> None:
+        path.write_bytes(content)
+
+    return write
+
+
+def going_on(problem: Problem, state: State, beta: Array | None, at: int) -> Chain:
+    """The chain of a state and weights; Polya-Gamma variables are drawn anew in every sweep."""
+    engine, model, streams = problem.engine, problem.model, Streams(1)
+    gram = sweep.statistic(engine, model, state, beta, streams, at)
+    solved = precision.solve(gram, state.lam, model.likelihood, JitterCount())
+    return Chain(state, gram, solved, beta)
+
+
+def warmed(
+    problem: Problem, streams: Streams, seconds: float, begun: Sequence[Any] | None = None
+) -> tuple[Chain, Tuning, int]:
+    """The chain and tuning after a warm-up of some seconds and a sweep, and the number of sweeps.
+
+    It goes on from the state and tuning of a warm-up that has begun, if one has.
+    """
+    engine, model = problem.engine, problem.model
+    if begun is None:
+        start, tuning = problem.starting(streams), problem.tuning
+        *stages, _ = growing_stages(engine.n_rows, problem.n_warmup)
+    else:
+        start, _, tuning = begun
+        tuning, stages = replace(tuning, gradient=gradient.warier(tuning.gradient)), []
+    stages = (*stages, (engine.n_rows, ENDLESS))
+    plan = Plan(ENDLESS, 1, max_time=seconds / WARMUP_SHARE, stages=stages)
+    run = run_chain(engine, model, start, plan, streams, lambda link, _: link, tuning, sweep)
+    return run.draws[-1], run.tuning, len(run.trace)
 
 
 def papers(tuning: Tuning) -> Tuning:
@@ -117,19 +176,17 @@ def papers(tuning: Tuning) -> Tuning:
 def measure(
     name: str,
     chain: int,
-    warm: float,
+    begins: str,
     seconds: float,
     M: int,
     rows: int | None,
     device: str = "cpu",
     gradient_every: int | str = "auto",
 ) -> Record:
-    """One pair of chains: what was watched in every sweep, and when."""
-    data = study_rows(name, rows)
-    compile_first("bank", data.task)
-    X, y, probes = data.X[:-PROBES], data.y[:-PROBES], data.X[-PROBES:]
-    problem = prepare(data.task, X, y, probes, M, device, gradient_every)
-    begun, tuning, at = warmed(problem, Streams(1, chain), warm)
+    """One pair of chains: what was watched in every sweep, and when. begins: file of a warm-up."""
+    problem = posed(name, M, rows, device, gradient_every)
+    state, beta, tuning, at = pickle.loads(Path(begins).read_bytes())
+    begun = going_on(problem, state, beta, at)
     weights = mean_weights if begun.beta is None else drawn_weights
     courses = {
         "default": Course(problem, sweep, tuning, begun, Streams(2, chain), at, weights),
@@ -149,6 +206,8 @@ def measure(
         "chain": chain,
         "warm_sweeps": at,
         "low_rank_seconds": low_rank,
+        "gradient_steps": tuning.gradient.steps,
+        "gradient_acceptance": courses["default"].flights,
         "values": {label: course.values for label, course in courses.items()},
         "ends": {label: course.ends for label, course in courses.items()},
     }
@@ -170,18 +229,38 @@ def low_rank_seconds(problem: Problem, chain: Chain) -> float:
     return float(np.median(spent[1:])) * state.M / count
 
 
-def cell(name: str, chain: int, options: argparse.Namespace) -> Cell:
-    """The measurement of one pair."""
-    warm, seconds, device = options.warm, options.seconds, options.device
-    arguments = {"name": name, "chain": chain, "warm": warm, "seconds": seconds}
-    arguments |= {"M": options.frequencies, "rows": options.rows}
-    # What is measured by default is known by the key that it always had.
-    arguments |= {} if device == "cpu" else {"device": device}
+def common(name: str, chain: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of a warm-up and of the pair that begins there."""
+    arguments = {"name": name, "chain": chain, "M": options.frequencies, "rows": options.rows}
+    arguments["device"] = options.device
     if options.gradient_every is not None:
         arguments["gradient_every"] = options.gradient_every
-    three = task_of(name) == "classification" and device == "cpu"
-    cost = 2.0 if three else 1.0
-    at_most = warm + (3.0 if three else 2.0) * seconds
+    return arguments
+
+
+def warm_cells(name: str, chain: int, options: argparse.Namespace) -> list[Cell]:
+    """The parts of the warm-up of one pair."""
+    cells: list[Cell] = []
+    for part, seconds in enumerate(options.warm):
+        arguments = common(name, chain, options) | {"warm": seconds}
+        if cells:
+            arguments["begins"] = left_by(cells[-1], options)
+        label = f"warm-{name}-{chain}" + (f"-{part}" if part else "")
+        cells.append(Cell(label, "mixing:warm_up", arguments, keep=(BEGUN,), at_most=seconds))
+    return cells
+
+
+def left_by(cell: Cell, options: argparse.Namespace) -> str:
+    """The file that a warm-up leaves."""
+    return str(cell.path(options.work).with_suffix(BEGUN))
+
+
+def cell(name: str, chain: int, options: argparse.Namespace) -> Cell:
+    """The measurement of one pair."""
+    arguments = common(name, chain, options) | {"seconds": options.seconds}
+    arguments["begins"] = left_by(warm_cells(name, chain, options)[-1], options)
+    three = task_of(name) == "classification" and options.device == "cpu"
+    cost, at_most = (2.0, 3.0 * options.seconds) if three else (1.0, 2.0 * options.seconds)
     return Cell(f"mixing-{name}-{chain}", "mixing:measure", arguments, cost=cost, at_most=at_most)
 
 
@@ -232,6 +311,9 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
             "shares": shares.T.tolist(),
             "lags": spans.tolist(),
         }
+    flights = [r["gradient_acceptance"] for r in records]
+    out["default"]["gradient_acceptance"] = [float(np.mean(f)) if f else None for f in flights]
+    out["default"]["gradient_steps"] = [r["gradient_steps"] for r in records]
     if "paper" not in out and records[0]["low_rank_seconds"]:  # same decisions, another time
         ms = 1e3 * float(np.mean([r["low_rank_seconds"] for r in records]))
         slower = {n: [x * out["jumps"]["ms"] / ms for x in out["jumps"][n]] for n in COUNTS}
@@ -322,15 +404,16 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     how = "" if forced is None else f" with gradient_every={forced}"
     order = f"{beside_jumps(options).capitalize()}, jumps only"
     if options.device == "cpu":
-        gpu, order = "", f"{order} and the paper's algorithm"
+        gpu, shared, order = "", "", f"{order} and the paper's algorithm"
     else:
         gpu = f" and {options.device}, shared by {options.jobs} pairs"
+        shared = f" ({options.warm_jobs or options.jobs} at a time)"
     return (
         f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
-        f"default schedule{how} reached in {options.warm:g} s, then {options.seconds:g} s for "
-        f"each, in turn on one core{gpu} ({processors(records)}). {order} in each row; of "
-        f"the probes, the median of {PROBES} rates and the largest R-hat. As far: seconds to "
-        f"{', '.join(map(str, SHARES))} of the spread, and ratios."
+        f"default schedule{how} reached in {sum(options.warm):g} s{shared}, then "
+        f"{options.seconds:g} s for each, in turn on one core{gpu} ({processors(records)}). "
+        f"{order} in each row; of the probes, the median of {PROBES} rates and the largest R-hat. "
+        f"As far: seconds to {', '.join(map(str, SHARES))} of the spread, and ratios."
     )
 
 
@@ -338,11 +421,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = study_parser(__doc__, "mixing", "noise,bike,eeg", "pairs", cores_per_job=None)
     parser.add_argument("--chains", type=int, default=4, help="pairs of chains")
-    parser.add_argument("--warm", type=float, default=150.0, help="seconds of warm-up of a pair")
+    parser.add_argument("--warm", default="150", help="seconds of warm-up of a pair, in parts")
+    parser.add_argument("--warm-jobs", type=int, help="warm-ups at a time; as many as pairs")
     parser.add_argument("--seconds", type=float, default=170.0, help="of each chain of a pair")
     parser.add_argument("--device", default="cpu", help="cuda: without the paper's algorithm")
     parser.add_argument("--gradient-every", type=int, help="sweeps; unless the default decides")
     given = parser.parse_args(arguments)
+    given.warm = [float(part) for part in given.warm.split(",")]
     if given.device == "auto":
         parser.error("--device auto could be either; name cpu or a GPU")
     if given.out == parser.get_default("out"):
@@ -355,8 +440,15 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    cells = [cell(s, c, options) for c in range(options.chains) for s in options.sets.split(",")]
-    records = measured(cells, options)
+    pairs = [(s, c) for c in range(options.chains) for s in options.sets.split(",")]
+    ends = None if options.within is None else time.monotonic() + options.within
+    for part in range(len(options.warm)):
+        cells = [warm_cells(*pair, options)[part] for pair in pairs]
+        begun = measured(cells, options, options.warm_jobs, "warm-ups")
+        there = {(record["set"], record["chain"]) for record in begun}
+        pairs = [pair for pair in pairs if pair in there]
+        options.within = None if ends is None else max(ends - time.monotonic(), 0.0)
+    records = measured([cell(*pair, options) for pair in pairs], options)
     found = {}
     for name in dict.fromkeys(r["set"] for r in records):
         found[name] = rates([r for r in records if r["set"] == name], options.seconds)

@@ -48,18 +48,24 @@ def study_parser(
     return parser
 
 
-def measured(cells: Sequence[Cell], options: argparse.Namespace) -> list[Record]:
+def measured(
+    cells: Sequence[Cell],
+    options: argparse.Namespace,
+    jobs: int | None = None,
+    called: str | None = None,
+) -> list[Record]:
     """Measure what has not been measured, say what is missing; all records.
 
-    On CPUs, unless the study has an option that names a device.
+    On CPUs, unless the study has an option that names a device. jobs and called take the place
+    of what the options say is run at a time, and what a cell is.
     """
     if getattr(options, "device", "cpu") == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read by the processes of the cells too
     outcome = run_cells(
-        cells, options.work, options.jobs, options.cores_per_job, within=options.within
+        cells, options.work, jobs or options.jobs, options.cores_per_job, within=options.within
     )
     records: list[Record] = [outcome.records[c.key] for c in cells if c.key in outcome.records]
-    print(f"{len(records)} of {len(cells)} {options.cells} are measured.")
+    print(f"{len(records)} of {len(cells)} {called or options.cells} are measured.")
     for key, problem in outcome.failures.items():
         print(f"{key} failed: {problem.splitlines()[-1]}")
     return records

@@ -82,6 +82,46 @@ def test_pairs_of_chains_take_turns_from_one_state(scripts, tmp_path, capsys):
 
 
 @pytest.mark.alone
+@pytest.mark.parametrize("name", ["arm", "arm-near"])
+def test_a_pair_begins_where_its_warm_up_ended(scripts, tmp_path, monkeypatch, name):
+    mixing, begun, problems = scripts("mixing"), [], []
+    warmed, prepare = mixing.warmed, mixing.prepare
+    monkeypatch.setattr(mixing, "warmed", lambda *a: begun.append(warmed(*a)) or begun[-1])
+    monkeypatch.setattr(mixing, "prepare", lambda *a: problems.append(prepare(*a)) or problems[-1])
+    first, last = tmp_path / "first", tmp_path / "last"
+    mixing.warm_up(name, 3, 0.5, 6, 100, gradient_every=1)["files"][mixing.BEGUN](first)
+    more = mixing.warm_up(name, 3, 0.3, 6, 100, gradient_every=1, begins=str(first))
+    more["files"][mixing.BEGUN](last)
+    # All of a warm-up adapts, and its second part goes on from the first.
+    (_, before, made), (chain, tuning, again) = begun
+    assert more["sweeps"] == made + again > made > 1
+    assert tuning.gradient.times > before.gradient.times > 0
+    record = mixing.measure(name, 3, str(last), 0.4, 6, 100, gradient_every=1)
+    assert record["warm_sweeps"] == more["sweeps"]
+    assert record["gradient_steps"] == tuning.gradient.steps
+    assert len(record["gradient_acceptance"]) == len(record["values"]["default"])
+    # The first sweep of each is the one that the warmed chain itself would make.
+    problem = problems[1]
+    for label, seed, how in (("default", 2, tuning), ("jumps", 3, mixing.papers(tuning))):
+        arguments = (problem.engine, problem.model, how, Streams(seed, 3), more["sweeps"] + 1)
+        _, info = mixing.sweep.step(chain, *arguments)
+        assert record["values"][label][0][0] == pytest.approx(info.log_likelihood, rel=1e-9)
+
+
+def test_parts_of_a_warm_up_are_kept_each(scripts, tmp_path):
+    mixing = scripts("mixing")
+    once, twice = (
+        mixing.parse(["--warm", warm, "--work", str(tmp_path)]) for warm in ("150", "150,20")
+    )
+    (only,), (first, second) = (mixing.warm_cells("arm", 1, o) for o in (once, twice))
+    assert first == only
+    assert second.arguments["begins"] == mixing.left_by(first, twice)
+    begins = [mixing.cell("arm", 1, options).arguments["begins"] for options in (once, twice)]
+    assert begins == [mixing.left_by(only, once), mixing.left_by(second, twice)]
+    assert "reached in 170 s" in mixing.legend([{"chain": 0, "cpu": "abacus"}], twice)
+
+
+@pytest.mark.alone
 def test_on_a_device_pairs_run_without_the_papers_algorithm(scripts, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     mixing, made = scripts("mixing"), []
@@ -92,7 +132,7 @@ def test_on_a_device_pairs_run_without_the_papers_algorithm(scripts, tmp_path, m
         return made[-1]
 
     monkeypatch.setattr(mixing, "prepare", watched)
-    mixing.measure("arm", 0, 0.3, 0.6, 6, 100, "cpu:0")
+    mixing.warm_up("arm", 0, 0.3, 6, 100, "cpu:0")
     assert isinstance(made[0].engine, DeviceEngine)
     command = [*TINY, "--warm", "0.3", "--seconds", "0.6", "--chains", "2", *places(tmp_path)]
     found = mixing.main([*command, "--device", "cpu:0"])
@@ -100,6 +140,7 @@ def test_on_a_device_pairs_run_without_the_papers_algorithm(scripts, tmp_path, m
     assert all(np.isfinite(of_set["jumps"]["all chains"]).all() for of_set in found.values())
     text = (tmp_path / "study.md").read_text()
     assert "one core and cpu:0, shared by" in text
+    assert "reached in 0.3 s (1 at a time), then" in text
     assert "default / jumps | largest R-hat" in text
 
 
@@ -114,7 +155,7 @@ def test_a_pair_may_make_gradient_moves_whatever_the_default_does(scripts, monke
     cells = [mixing.cell("arm", 0, options) for options in (plain, asked, none)]
     assert len({c.key for c in cells}) == 3
     assert "gradient_every" not in cells[0].arguments
-    mixing.measure("arm", 0, 0.3, 0.3, 6, 100, gradient_every=cells[1].arguments["gradient_every"])
+    mixing.warm_up("arm", 0, 0.3, 6, 100, gradient_every=cells[1].arguments["gradient_every"])
     assert made[0].tuning.gradient_every == 2
     assert made[0].tuning.pace is None
     record = {"chain": 0, "cpu": "abacus"}
