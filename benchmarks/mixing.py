@@ -23,10 +23,11 @@ all chains   the usual count, with the spread between chains in it: the least of
              the same for any two samplers whose chains have not met
 each chain   the sum of what every chain counts for itself: too much for a chain that has hardly
              moved, since it takes its own small spread for the whole
-one spread   squared distance travelled within a lag of time, against the spread of all chains of
-             all schedules: D = 2 V (1 - exp(-lag / T)), 1 / (2 T) a second. It needs no chain to
-             have been everywhere, but takes one time T for all there is; a chain that climbs
-             gains by it
+one spread   the usual count, with the variance of all chains of all schedules, which sample the
+             same law: a chain that stays near where it began does not take its own small spread
+             for the whole. Correlations come from squared distances (`travel.py`), up to half of
+             the time; what a chain remembers for longer is not counted against it. A chain that
+             climbs gains by it
 as far       seconds in which half the squared distance is 0.1, 0.25 and 0.5 of that spread, and
              their ratios (`travel.py`): those of effective samples if all that moves is moved so
              many times as fast, with no law assumed. A dash where fewer than half of the probes
@@ -64,7 +65,7 @@ from low_rank import LowRank, spread_places
 from numpy.typing import NDArray
 from studies import measured, processors, publish, study_parser
 from study_sets import study_rows, task_of
-from travel import SHARES, lags_of, seconds_to, travelled, within
+from travel import SHARES, lags_of, seconds_to, sweeps_of_one, travelled
 
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.one_fold import compile_first
@@ -88,8 +89,6 @@ COUNT, TIMES = 24, 3
 ENDLESS = 1_000_000
 #: Turns that the two take.
 SLICES = 8
-#: Share of the time within which the squared distance is measured.
-LAG = 0.05
 #: Ending of the file that a warm-up leaves.
 BEGUN = ".pickle"
 COUNTS = ("all chains", "each chain", "one spread")
@@ -264,19 +263,6 @@ def cell(name: str, chain: int, options: argparse.Namespace) -> Cell:
     return Cell(f"mixing-{name}-{chain}", "mixing:measure", arguments, cost=cost, at_most=at_most)
 
 
-def rate_of_one_spread(
-    values: Sequence[Array], ends: Sequence[Array], spread: float, lag: float
-) -> float:
-    """1 / (2 T) from the mean squared distance within a lag, in seconds; NaN without a spread."""
-    if not spread > 0:
-        return float("nan")
-    if (pairs := within(values, ends, lag)) is None:
-        return float("nan")
-    # Nobody gets further than two independent draws; a share of one would be an infinite rate.
-    share = min(float(pairs[0].mean()) / (2.0 * spread), 0.99)
-    return float(-np.log1p(-share) / (2.0 * pairs[1].mean()))
-
-
 def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]]:
     """By schedule: effective samples a second of every quantity, distances in time, R-hat."""
     ran = [s for s in SCHEDULES if s in records[0]["values"]]
@@ -291,6 +277,7 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
         if n < 8:
             raise ValueError(f"Only {n} sweeps of {s} in {seconds:g} s. Give more.")
         spent = sum(float(t[-1]) for t in ends[s])
+        ms = 1e3 * spent / sum(len(v) for v in values[s])
         used = sum(float(t[-1] - (t[-n - 1] if len(t) > n else 0.0)) for t in ends[s])
         last = np.stack([v[-n:] for v in values[s]])
         each = range(both.shape[1])
@@ -301,11 +288,10 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
                 sum(effective_sample_size(v[:, i]) for v in values[s]) / spent for i in each
             ],
             "one spread": [
-                rate_of_one_spread([v[:, i] for v in values[s]], ends[s], spread[i], LAG * seconds)
-                for i in each
+                1e3 / (ms * sweeps_of_one([v[:, i] for v in values[s]], spread[i])) for i in each
             ],
             "r_hat": [r_hat(last[:, :, i]) for i in each],
-            "ms": 1e3 * spent / sum(len(v) for v in values[s]),
+            "ms": ms,
             "mean": float(np.concatenate(values[s])[:, 0].mean()),
             "quarters": np.mean([quarters(v[:, 0]) for v in values[s]], axis=0).tolist(),
             "shares": shares.T.tolist(),

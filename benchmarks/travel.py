@@ -1,4 +1,8 @@
-"""How long chains take to travel as far: squared distances within a lag of time.
+"""Squared distances that chains travel: effective samples, and how long they take to go as far.
+
+By squared distances the correlation of what is a lag apart is 1 - D / 2 V, whatever its mean, where
+V is the variance of what is sampled (Gelman and others, Bayesian Data Analysis, section 11.5). One
+that was seen in all chains of several samplers is the same for each of them.
 
 Where chains relax on many scales at once, squared distance grows like a small power of time. Of two
 such chains the one that is c times as fast is hardly further at the same time, but it is there c
@@ -21,6 +25,8 @@ Travelled = tuple[Array, Array]
 
 #: Lags at which distances are measured.
 LAGS = 40
+#: Correlations are summed over lags of so many times the time that comes out of it.
+WINDOW = 5.0
 #: Half the mean squared distance, by the spread of all chains, at which times are compared.
 SHARES = (0.1, 0.25, 0.5)
 
@@ -59,6 +65,32 @@ def travelled(
                 shares.append(0.5 * pairs[0].mean(axis=0) / spread)
             seconds.append(float(pairs[1].mean()))
     return np.array(shares), np.array(seconds)
+
+
+def distances(x: Array, most: int) -> Array:
+    """Sums of squared distances of all pairs 0, 1, ..., most - 1 sweeps apart."""
+    n, centred = len(x), x - x.mean()
+    spectrum = np.fft.rfft(centred, 2 * n)
+    products = np.fft.irfft(np.abs(spectrum) ** 2)[:most]
+    squares = np.concatenate([[0.0], np.cumsum(centred**2)])
+    lags = np.arange(most)
+    return np.maximum(squares[n - lags] + squares[n] - squares[lags] - 2.0 * products, 0.0)
+
+
+def sweeps_of_one(values: Sequence[Array], spread: float) -> float:
+    """Sweeps for each effective sample: 1 + 2 times the sum of correlations, NaN without a spread.
+
+    Summed over lags of up to WINDOW times the result (Sokal 1997), or of half the shortest chain:
+    what a chain remembers for longer is not counted against it.
+    """
+    if not spread > 0:
+        return float("nan")
+    most = min(len(x) for x in values) // 2
+    pairs = sum(len(x) - np.arange(most) for x in values)
+    share = sum(distances(x, most) for x in values) / pairs / (2.0 * spread)
+    sums = 2.0 * np.cumsum(1.0 - share) - 1.0
+    enough = np.flatnonzero(np.arange(most) >= WINDOW * sums)
+    return max(float(sums[enough[0] if len(enough) else -1]), 1.0)
 
 
 def seconds_to(share: float, shares: Array, seconds: Array) -> float:

@@ -223,19 +223,27 @@ def test_a_study_begins_where_the_estimators_chains_do(scripts, name):
     np.testing.assert_array_equal(state.psi, model.prior_.psi_mean)
 
 
-def test_the_rate_on_one_spread_is_that_of_an_autoregression(scripts, seed):
-    rate = scripts("mixing").rate_of_one_spread
+def test_effective_samples_on_one_spread_are_those_of_an_autoregression(scripts, seed):
+    count = scripts("travel").sweeps_of_one
     rng = np.random.default_rng(seed)
-    # An Ornstein-Uhlenbeck path of unit variance with T = 5 seconds, ten sweeps a second.
-    keep = np.exp(-0.1 / 5.0)
-    x = np.zeros(60_000)
-    for i in range(1, len(x)):
-        x[i] = keep * x[i - 1] + np.sqrt(1 - keep**2) * rng.standard_normal()
-    t = 0.1 * np.arange(1, len(x) + 1)
-    assert rate([x], [t], 1.0, 2.0) == pytest.approx(0.1, rel=0.15)
-    # A chain that stays near its start is told by the spread of the others.
-    assert rate([0.01 * x], [t], 1.0, 2.0) < 1e-4
-    assert np.isnan(rate([x], [t], 0.0, 2.0))
+    keep = 0.95
+    noise = np.sqrt(1 - keep**2) * rng.standard_normal((2, 40_000))
+    x, y = lfilter([1.0], [1.0, -keep], noise, axis=1)
+    both = np.concatenate([x, y]).var()
+    assert count([x, y], both) == pytest.approx((1 + keep) / (1 - keep), rel=0.3)
+    z = rng.standard_normal(9000)
+    assert count([z], z.var()) == pytest.approx(1.0, abs=0.2)
+    # Chains that stay where they are: most of the spread is that of others, and never forgotten.
+    assert count([0.1 * x, 0.1 * y], 1.0) > 0.45 * len(x)
+    # Two chains that do not meet, by the spread of both; no more than half of the time is seen.
+    assert 0.4 * len(x) < count([x - 3.0, y + 3.0], 10.0) <= len(x)
+    assert np.isnan(count([x], 0.0))
+
+
+def test_squared_distances_by_fourier_transform_are_the_plain_ones(scripts):
+    distances, x = scripts("travel").distances, np.random.default_rng(0).standard_normal(23) + 1e3
+    plain = [((x[lag:] - x[: len(x) - lag]) ** 2).sum() for lag in range(12)]
+    np.testing.assert_allclose(distances(x, 12), plain, rtol=1e-9, atol=1e-9)
 
 
 def relaxing(seed, speed, n=40_000, sweep=0.1):
@@ -250,18 +258,22 @@ def relaxing(seed, speed, n=40_000, sweep=0.1):
 
 
 def test_a_chain_is_as_far_as_early_as_it_is_fast(scripts, seed):
-    """Whatever the law; the count that takes one time for all there is says much less."""
-    travel, mixing = scripts("travel"), scripts("mixing")
-    lags, found = travel.lags_of(0.1, 400.0), []
-    for k, speed in enumerate((12.0, 1.0)):
-        parts = [relaxing(100 * seed + 10 * k + i, speed) for i in range(4)]
+    """Whatever the law. Effective samples are as many times more, if chains are long enough."""
+    travel, found = scripts("travel"), []
+    fast, slow = (
+        [relaxing(100 * seed + 10 * k + i, speed, 120_000) for i in range(4)]
+        for k, speed in enumerate((12.0, 1.0))
+    )
+    spread = np.concatenate([x for x, _ in fast + slow]).var(axis=0)
+    lags = travel.lags_of(0.1, 400.0)
+    for parts in (fast, slow):
         values, ends = [x for x, _ in parts], [t for _, t in parts]
-        shares, seconds = travel.travelled(values, ends, np.ones(1), lags)
-        rate = mixing.rate_of_one_spread([x[:, 0] for x in values], ends, 1.0, 20.0)
-        found.append((travel.seconds_to(0.5, shares[:, 0], seconds), rate))
-    (early, rate), (late, slow_rate) = found
+        shares, seconds = travel.travelled(values, ends, spread, lags)
+        sweeps = travel.sweeps_of_one([x[:, 0] for x in values], spread[0])
+        found.append((travel.seconds_to(0.5, shares[:, 0], seconds), sweeps))
+    (early, few), (late, many) = found
     assert late / early == pytest.approx(12.0, rel=0.4)
-    assert rate / slow_rate < 6.0
+    assert 6.0 < many / few < 24.0
 
 
 def test_a_chain_is_there_when_it_was_there_first(scripts):
