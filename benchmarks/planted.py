@@ -315,9 +315,44 @@ MUTANTS = (
     Mutant(
         "chains that go on with the statistic that was refused",
         "sampler/footing.py",
-        "        if self.chain is not None:\n            self.chain = rounding",
-        "        if False:\n            self.chain = rounding",
+        "        if self.chain is not None:\n            self.chain = self._restated",
+        "        if False:\n            self.chain = self._restated",
         ROUNDING,
+    ),
+    Mutant(
+        "weights that begin anew where warm-up ends",
+        "sampler/footing.py",
+        "        if self.chain is None or self.rows is not engine:\n",
+        "        if True:\n",
+        ("tests/sampler/test_run_path.py",),
+    ),
+    Mutant(
+        "sampling that goes on with the subsample of warm-up",
+        "sampler/footing.py",
+        "        if self.chain is None or self.rows is not engine:\n",
+        "        if self.chain is None:\n",
+        ("tests/sampler/test_run_path.py",),
+    ),
+    Mutant(
+        "trajectories as long as the last of warm-up left them",
+        "sampler/gradient.py",
+        "max(tuning.reach, tuning.arrived)",
+        "tuning.reach",
+        ("tests/sampler/test_adapt.py",),
+    ),
+    Mutant(
+        "a tuning that warm-up does not settle",
+        "sampler/run.py",
+        "        run.tuning = settled(run.tuning)\n",
+        "",
+        ("tests/sampler/test_run.py",),
+    ),
+    Mutant(
+        "a pace of trajectories that are shorter than they will be",
+        "sampler/sweep.py",
+        "pace and pace.of_length(tuned.steps)",
+        "pace",
+        ("tests/sampler/test_adapt.py",),
     ),
     Mutant(
         "a factor that products in single precision forget",
@@ -578,13 +613,6 @@ MUTANTS = (
         "        if run.done % plan.thin == 0:\n",
         "        run.tuning = adapt(run.tuning, info, run.sweep)\n"
         "        if run.done % plan.thin == 0:\n",
-        RUN,
-    ),
-    Mutant(
-        "sampling that goes on with the subsample of warm-up",
-        "sampler/run.py",
-        "at.chain is None or stages[-1][0] != engine.n_rows",
-        "at.chain is None",
         RUN,
     ),
     Mutant(

@@ -302,3 +302,8 @@ def test_giving_up_leaves_state_and_weights_as_they_are(C, monkeypatch):
     assert before.state is after.state
     assert before.beta is after.beta
     assert (before.gram is after.gram) == bool(C)
+    # Sampling tries again after 30 sweeps, from where the chain is.
+    before, after = seen[-30], seen[31]
+    assert before.state is after.state
+    assert before.beta is after.beta
+    assert (before.gram is after.gram) == bool(C)

@@ -7,6 +7,7 @@ chain goes on from the same state in double precision.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from banklearn.engines.base import Engine
@@ -52,11 +53,14 @@ class Kernel(Protocol):
 
 
 class Footing:
-    """A chain and the rows that it stands on; ``chain`` is None before it begins."""
+    """A chain and the rows that it stands on; ``chain`` is None before it begins.
+
+    ``rows`` is the engine that it was given, ``engine`` that in whose arithmetic it goes on.
+    """
 
     def __init__(self, kernel: Kernel, model: Model, streams: Streams, engine: Engine) -> None:
         self.kernel, self.model, self.streams = kernel, model, streams
-        self.engine = engine
+        self.engine = self.rows = engine
         self.chain: Any = None
 
     @property
@@ -67,7 +71,7 @@ class Footing:
     def begin(self, engine: Engine, state: State, sweep: int) -> None:
         """At a state, in the engine's arithmetic if that will do; weights go on from the last."""
         beta = self.chain and self.chain.beta
-        self.engine, self.chain = engine, None
+        self.engine, self.rows, self.chain = engine, engine, None
 
         def init() -> Any:
             return self.kernel.init(self.engine, self.model, state, self.streams, sweep, beta)
@@ -77,8 +81,23 @@ class Footing:
 
     def go_on(self, engine: Engine, packed: dict[str, Any], arithmetic: str) -> None:
         """Where a chain was stored, in the arithmetic that it had then."""
+        self.rows = engine
         self.engine = engine if arithmetic_of(engine) == arithmetic else engine.exact()
         self.chain = self.kernel.unpack(packed, self.engine, self.model)
+
+    def sample(self, engine: Engine, state: State, sweep: int) -> None:
+        """On all rows: at the state if it stands on others, else where it is, weights and all.
+
+        Weights that are begun anew are those of a mode, where rows weigh less than they do around
+        it, and frequencies are lost that take long to come back. An arithmetic that did not do
+        before may do from here on.
+        """
+        if self.chain is None or self.rows is not engine:
+            self.begin(engine, state, sweep)
+        elif self.engine is not engine:
+            self.engine = engine
+            self.chain = self._or_exactly(partial(self._restated, sweep), sweep)
+            self._look(sweep)
 
     def step(self, tuning: Tuning, sweep: int, done: int, hurried: Callable[[float], bool]) -> Info:
         """One sweep, after which so many of the stage are done."""
@@ -109,4 +128,7 @@ class Footing:
     def _give_up(self, sweep: int) -> None:
         self.engine = self.engine.exact()
         if self.chain is not None:
-            self.chain = rounding.restated(self.engine, self.model, self.chain, self.streams, sweep)
+            self.chain = self._restated(sweep)
+
+    def _restated(self, sweep: int) -> Any:
+        return rounding.restated(self.engine, self.model, self.chain, self.streams, sweep)

@@ -20,7 +20,6 @@ from banklearn.numerics.streams import Purpose, Streams
 from banklearn.numerics.threads import available_cores, one_thread_each, within_limit
 from banklearn.sampler import gradient
 from banklearn.sampler.footing import Footing, Kernel
-from banklearn.sampler.rounding import arithmetic_of
 from banklearn.sampler.sweep import Info, Model, Tuning, adapt, entering, settled
 
 D = TypeVar("D")
@@ -219,11 +218,7 @@ def run_chain(
         if run.stage < len(stages) - 1 or stages[-1][0] != engine.n_rows:
             run.tuning = entering(run.tuning, len(stages), whole=True)
         run.tuning = settled(run.tuning)
-        partly = at.chain is None or stages[-1][0] != engine.n_rows
-        # An arithmetic that did not do in warm-up may do from here on.
-        given_up = at.arithmetic != arithmetic_of(engine)
-        if partly or given_up or late(WARMUP_SHARE) or run.cut:
-            at.begin(engine, state, run.sweep)
+        at.sample(engine, state, run.sweep)
         # Sweeps are numbered as if warm-up had been complete: addresses of streams stay apart.
         run.stage, run.done, run.sweep = len(stages), 0, max(run.sweep, plan.n_warmup)
     while run.done < plan.sampling:
