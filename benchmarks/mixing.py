@@ -2,12 +2,12 @@
 
 A chain that still climbs has no effective sample size worth the name. So the default schedule first
 warms up for --warm seconds, adapting as it does in a fit with so long a warm-up; from the state
-that it reached, it goes on with what warm-up chose for it, and the paper's move (jumps alone: no
-exchange, local move, switch, interweaving or gradient) starts with its own. Both have --seconds of
+that it reached, it goes on with what warm-up chose for it, and beside it the paper's move (jumps
+alone: no exchange, local move, switch, interweaving or gradient). Both have --seconds of
 their own, in turn, on one core. Several such pairs, each from a warm-up with another seed, are the
 chains over which effective samples are counted. Nobody measures the warm-ups, so that more of them
 may share a machine (--warm-jobs), and they may come in parts (--warm 300,200), each of which goes
-on from where the one before it ended.
+on from the frequencies where the one before it ended; weights of a classifier begin anew there.
 
 jumps   the paper's move on this package's engine: all proposals of a sweep in one data pass
 paper   the paper's algorithm. In classification its joint move of a frequency and its weights, a
@@ -23,15 +23,20 @@ all chains   the usual count, with the spread between chains in it: the least of
              the same for any two samplers whose chains have not met
 each chain   the sum of what every chain counts for itself: too much for a chain that has hardly
              moved, since it takes its own small spread for the whole
-one spread   the usual count, with the variance of all chains of all schedules, which sample the
-             same law: a chain that stays near where it began does not take its own small spread
-             for the whole. Correlations come from squared distances (`travel.py`), up to half of
-             the time; what a chain remembers for longer is not counted against it. A chain that
-             climbs gains by it
-as far       seconds in which half the squared distance is 0.1, 0.25 and 0.5 of that spread, and
-             their ratios (`travel.py`): those of effective samples if all that moves is moved so
-             many times as fast, with no law assumed. A dash where fewer than half of the probes
-             went so far, or did so in one sweep. Here too a chain that climbs gains
+one mode     the usual count, with the variance of what is sampled as the other chain of the pair
+             saw it, if it saw more: both begin at the same state and sample the same law, so that
+             one that stays near there does not take its own small spread for the whole.
+             Correlations come from squared distances (`travel.py`), up to half of the time: what a
+             chain remembers for longer is not counted against it, nor are modes that neither left.
+             One time for all chains of a schedule. With four pairs the ratio of a single quantity
+             is known to a factor of about four; the median of many probes is better known
+as far       seconds in which half the squared distance is 0.1, 0.25 and 0.5 of the variance of one
+             mode, and their ratios (`travel.py`): those of effective samples if all that moves is
+             moved so many times as fast, with no law assumed. A dash where fewer than half of the
+             probes went so far, or did so in one sweep. A chain that climbs gains
+
+Beside them is the variance that chains of a schedule have shown, as a share of the larger of a
+pair: the mean of the pairs and, of the probes, the median.
 
 All of it on 16 cores, in 10 minutes; what was measured is kept in --work:
 
@@ -42,7 +47,7 @@ With --device cuda, default and jumps of each pair have one core and the pairs s
 more sweeps, so that chains come nearer to what they sample. The paper's algorithm is left out.
 Processes take turns on a GPU unless NVIDIA's MPS is at work (`nvidia-cuda-mps-control -d`).
 
-    python benchmarks/mixing.py --device cuda --warm-jobs 12 --jobs 3 --chains 4 --warm 400 \
+    python benchmarks/mixing.py --device cuda --warm-jobs 12 --jobs 3 --chains 4 --warm 500 \
         --seconds 100 --work DIR [--out benchmarks/results/mixing-gpu.md]
 
 With --gradient-every 4 the schedule beside jumps makes a gradient move in every fourth sweep,
@@ -65,7 +70,7 @@ from low_rank import LowRank, spread_places
 from numpy.typing import NDArray
 from studies import measured, processors, publish, study_parser
 from study_sets import study_rows, task_of
-from travel import SHARES, lags_of, seconds_to, sweeps_of_one, travelled
+from travel import SHARES, in_one_mode, lags_of, seconds_to, sweeps_of_one, travelled
 
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.one_fold import compile_first
@@ -91,7 +96,7 @@ ENDLESS = 1_000_000
 SLICES = 8
 #: Ending of the file that a warm-up leaves.
 BEGUN = ".pickle"
-COUNTS = ("all chains", "each chain", "one spread")
+COUNTS = ("all chains", "each chain", "one mode")
 #: The count that has a ratio and no rates.
 AS_FAR = "as far"
 
@@ -268,8 +273,8 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
     ran = [s for s in SCHEDULES if s in records[0]["values"]]
     values = {s: [np.array(r["values"][s]) for r in records] for s in ran}
     ends = {s: [np.array(r["ends"][s]) for r in records] for s in ran}
-    both = np.concatenate([v for s in ran for v in values[s]])
-    spread = both.var(axis=0, ddof=1)
+    each = range(len(records[0]["values"][ran[0]][0]))
+    scaled = in_one_mode(values)
     lags = lags_of(min(float(t[-1]) / len(t) for s in ran for t in ends[s]), seconds)
     out: dict[str, dict[str, Any]] = {}
     for s in ran:
@@ -280,16 +285,14 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
         ms = 1e3 * spent / sum(len(v) for v in values[s])
         used = sum(float(t[-1] - (t[-n - 1] if len(t) > n else 0.0)) for t in ends[s])
         last = np.stack([v[-n:] for v in values[s]])
-        each = range(both.shape[1])
-        shares, spans = travelled(values[s], ends[s], spread, lags)
+        shares, spans = travelled(scaled[s], ends[s], lags)
         out[s] = {
             "all chains": [effective_sample_size(last[:, :, i]) / used for i in each],
             "each chain": [
                 sum(effective_sample_size(v[:, i]) for v in values[s]) / spent for i in each
             ],
-            "one spread": [
-                1e3 / (ms * sweeps_of_one([v[:, i] for v in values[s]], spread[i])) for i in each
-            ],
+            "one mode": [1e3 / (ms * sweeps_of_one([v[:, i] for v in scaled[s]])) for i in each],
+            "seen": np.mean([v.var(axis=0, ddof=1) for v in scaled[s]], axis=0).tolist(),
             "r_hat": [r_hat(last[:, :, i]) for i in each],
             "ms": ms,
             "mean": float(np.concatenate(values[s])[:, 0].mean()),
@@ -365,6 +368,7 @@ def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "
                         what,
                         count,
                         *cells,
+                        ", ".join(f"{middle(found[s]['seen'][part]):.2f}" for s in ran),
                         ", ".join(f"{hat:.2f}" for hat in hats),
                         ", ".join(f"{found[s]['ms']:.0f}" for s in ran),
                         "; ".join(
@@ -374,7 +378,8 @@ def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "
                 )
     header = ["set", "quantity", "counted over", *(f"{s}, ESS/s" for s in [first, *ran[1:]])]
     header += [f"{first} / {s}" for s in ran[1:]]
-    header += ["largest R-hat", "ms a sweep", "log evidence or likelihood, by quarters of the time"]
+    header += ["variance", "largest R-hat", "ms a sweep"]
+    header += ["log evidence or likelihood, by quarters of the time"]
     return markdown(header, lines)
 
 
@@ -399,7 +404,8 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
         f"default schedule{how} reached in {sum(options.warm):g} s{shared}, then "
         f"{options.seconds:g} s for each, in turn on one core{gpu} ({processors(records)}). "
         f"{order} in each row; of the probes, the median of {PROBES} rates and the largest R-hat. "
-        f"As far: seconds to {', '.join(map(str, SHARES))} of the spread, and ratios."
+        "Variance: that which the chains showed, by the larger of a pair. "
+        f"As far: seconds to {', '.join(map(str, SHARES))} of the variance, and ratios."
     )
 
 

@@ -67,7 +67,7 @@ def test_pairs_of_chains_take_turns_from_one_state(scripts, tmp_path, capsys):
     assert set(found) == {"arm", "arm-near"}
     for of_set in found.values():
         for rates in of_set.values():
-            assert len(rates["one spread"]) == 1 + mixing.PROBES
+            assert len(rates["one mode"]) == 1 + mixing.PROBES
             assert np.isfinite(rates["all chains"]).all()
         assert list(of_set) == ["default", "jumps", "paper"]
     # Low-rank updates decide as jumps do, in another time; a classifier has a chain of its own.
@@ -223,21 +223,46 @@ def test_a_study_begins_where_the_estimators_chains_do(scripts, name):
     np.testing.assert_array_equal(state.psi, model.prior_.psi_mean)
 
 
-def test_effective_samples_on_one_spread_are_those_of_an_autoregression(scripts, seed):
+def test_effective_samples_are_those_of_an_autoregression(scripts, seed):
     count = scripts("travel").sweeps_of_one
     rng = np.random.default_rng(seed)
     keep = 0.95
     noise = np.sqrt(1 - keep**2) * rng.standard_normal((2, 40_000))
     x, y = lfilter([1.0], [1.0, -keep], noise, axis=1)
-    both = np.concatenate([x, y]).var()
-    assert count([x, y], both) == pytest.approx((1 + keep) / (1 - keep), rel=0.3)
+    assert count([x, y]) == pytest.approx((1 + keep) / (1 - keep), rel=0.3)
     z = rng.standard_normal(9000)
-    assert count([z], z.var()) == pytest.approx(1.0, abs=0.2)
-    # Chains that stay where they are: most of the spread is that of others, and never forgotten.
-    assert count([0.1 * x, 0.1 * y], 1.0) > 0.45 * len(x)
-    # Two chains that do not meet, by the spread of both; no more than half of the time is seen.
-    assert 0.4 * len(x) < count([x - 3.0, y + 3.0], 10.0) <= len(x)
-    assert np.isnan(count([x], 0.0))
+    assert count([z]) == pytest.approx(1.0, abs=0.2)
+    # Chains that stay near where they are: no more than half of the time is seen.
+    assert 0.9 * len(x) < count([0.1 * x, 0.1 * y]) <= len(x)
+    assert np.isnan(count([np.full(50, np.nan)]))
+
+
+@pytest.mark.parametrize("times", [1.0, 10.0, 30.0])
+def test_effective_samples_of_pairs_are_in_the_ratio_of_their_times(scripts, seed, times):
+    """Four pairs of 20 quantities, each pair in a mode of its own: also where chains are short."""
+    travel = scripts("travel")
+    rng, chains = np.random.default_rng(seed), {"fast": [], "slow": []}
+    for pair in range(4):
+        for name, n, sweeps in (("fast", 1200, 60.0), ("slow", 3600, 180.0 * times)):
+            keep, before = (sweeps - 1.0) / (sweeps + 1.0), int(5 * sweeps)
+            noise = np.sqrt(1.0 - keep**2) * rng.standard_normal((n + before, 20))
+            x = lfilter([1.0], [1.0, -keep], noise, axis=0)[before:]
+            chains[name].append((1.0 + pair) * x + 100.0 * pair)
+    rates = []
+    for name, of in travel.in_one_mode(chains).items():
+        few = [travel.sweeps_of_one([x[:, i] for x in of]) for i in range(20)]
+        rates.append(len(chains[name][0]) / np.median(few))
+    assert 0.2 * times < rates[0] / rates[1] < 5.0 * times
+
+
+def test_units_are_the_largest_deviation_of_a_pair(scripts):
+    travel = scripts("travel")
+    x, y = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), np.array([[0.0, 1.0], [6.0, 1.0]])
+    of = travel.in_one_mode({"a": [x, x], "b": [y, 0.1 * x]})
+    np.testing.assert_allclose(of["a"][0][:, 0], x[:, 0] / np.sqrt(18.0))
+    np.testing.assert_allclose(of["b"][0][:, 0], y[:, 0] / np.sqrt(18.0))
+    np.testing.assert_allclose(of["b"][1][:, 0], 0.1 * x[:, 0] / 2.0)
+    assert not np.isfinite(of["a"][0][:, 1]).any()
 
 
 def test_squared_distances_by_fourier_transform_are_the_plain_ones(scripts):
@@ -264,12 +289,11 @@ def test_a_chain_is_as_far_as_early_as_it_is_fast(scripts, seed):
         [relaxing(100 * seed + 10 * k + i, speed, 120_000) for i in range(4)]
         for k, speed in enumerate((12.0, 1.0))
     )
-    spread = np.concatenate([x for x, _ in fast + slow]).var(axis=0)
     lags = travel.lags_of(0.1, 400.0)
     for parts in (fast, slow):
         values, ends = [x for x, _ in parts], [t for _, t in parts]
-        shares, seconds = travel.travelled(values, ends, spread, lags)
-        sweeps = travel.sweeps_of_one([x[:, 0] for x in values], spread[0])
+        shares, seconds = travel.travelled(values, ends, lags)
+        sweeps = travel.sweeps_of_one([x[:, 0] for x in values])
         found.append((travel.seconds_to(0.5, shares[:, 0], seconds), sweeps))
     (early, few), (late, many) = found
     assert late / early == pytest.approx(12.0, rel=0.4)
@@ -302,9 +326,9 @@ def test_squared_distances_are_those_of_chains_and_lags(scripts):
     travelled = scripts("travel").travelled
     x, t = np.array([[0.0], [1.0], [3.0], [3.0]]), np.array([1.0, 2.0, 3.0, 5.0])
     lags = np.array([1.0, 2.0, 9.0])
-    shares, spans = travelled([x, x[:2]], [t, t[:2]], np.array([2.0]), lags)
+    shares, spans = travelled([x, x[:2]], [t, t[:2]], lags)
     # Within 1: 0 to 1, 1 to 3, 3 to 3 (after 2 seconds), and 0 to 1 of the short chain.
-    np.testing.assert_allclose(shares, [[(1 + 4 + 0 + 1) / 4 / 4], [(9 + 4 + 0) / 3 / 4]])
+    np.testing.assert_allclose(shares, [[(1 + 4 + 0 + 1) / 4 / 2], [(9 + 4 + 0) / 3 / 2]])
     np.testing.assert_allclose(spans, [(1 + 1 + 2 + 1) / 4, (2 + 3 + 2) / 3])
 
 
