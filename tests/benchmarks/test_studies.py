@@ -141,7 +141,7 @@ def test_on_a_device_pairs_run_without_the_papers_algorithm(scripts, tmp_path, m
     text = (tmp_path / "study.md").read_text()
     assert "one core and cpu:0, shared by" in text
     assert "reached in 0.3 s (1 at a time), then" in text
-    assert "default / jumps | largest R-hat" in text
+    assert "default / jumps | variance | largest R-hat" in text
 
 
 @pytest.mark.alone
