@@ -273,7 +273,7 @@ def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]
     ran = [s for s in SCHEDULES if s in records[0]["values"]]
     values = {s: [np.array(r["values"][s]) for r in records] for s in ran}
     ends = {s: [np.array(r["ends"][s]) for r in records] for s in ran}
-    each = range(len(records[0]["values"][ran[0]][0]))
+    each = range(values[ran[0]][0].shape[1])
     scaled = in_one_mode(values)
     lags = lags_of(min(float(t[-1]) / len(t) for s in ran for t in ends[s]), seconds)
     out: dict[str, dict[str, Any]] = {}
