@@ -7,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from banklearn import BankClassifier, BankRegressor, load_model
+from banklearn.posterior import settling
 
 callback = pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
 
@@ -71,6 +72,27 @@ def test_a_callback_can_end_the_fit():
     assert model.n_sweeps_ == [8]
     assert np.isfinite(model.predict(X)).all()
     assert recorder.events[-1] == ("teardown", "fit")
+
+
+@pytest.mark.parametrize("n_chains", [1, 2])
+def test_a_callback_that_asks_in_the_last_sweep_of_a_round_is_heard(n_chains, monkeypatch):
+    monkeypatch.setattr(settling, "LOOKS", (4, 8, 12))
+    monkeypatch.setattr(settling, "LEAST_EFFECTIVE", np.inf)  # never settled
+    X, y = data()
+    recorder = Recorder(stop_after=n_chains * (5 + 8 * 2))
+    model = BankRegressor(**{**SMALL, "n_draws": "auto"}, n_chains=n_chains)
+    planned = 12 * n_chains
+    with pytest.warns(UserWarning, match=f"callback: the fit keeps the .* of {planned} draws"):
+        model.set_callbacks(recorder).fit(X, y)
+    assert model.n_sweeps_ == n_chains * [5 + 8 * 2]
+    assert model.provenance_["stopped_by"] == "callback"
+
+
+def test_a_callback_that_asks_when_all_is_done_changes_nothing():
+    X, y = data()
+    model = BankRegressor(**SMALL, n_chains=1).set_callbacks(Recorder(stop_after=13)).fit(X, y)
+    assert model.provenance_["stopped_by"] == "plan"
+    assert len(model.draws_) == 4
 
 
 @pytest.mark.parametrize("max_time", [None, 600.0])

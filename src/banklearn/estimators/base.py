@@ -345,7 +345,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
                     shelf.turn_page()
                 return settling.look(runs, self.thin, self._probes, self.trend_, draws)
 
-            runs, interrupted, found = in_rounds(run_round, looks, look)
+            runs, interrupted, found = in_rounds(run_round, looks, look, lambda: monitored.asked)
         interrupted = interrupted or monitored.interrupted  # at the very end
         # An interrupted chain that was still warming up has nothing to say if others have.
         sampled = [run for run in runs if len(run.trace) > run.warmup] or runs

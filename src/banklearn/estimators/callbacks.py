@@ -62,11 +62,12 @@ class Watch:
     """Makes monitors for chains, which tell both the given monitor and the callbacks.
 
     A callback that raises KeyboardInterrupt interrupts the fit as Ctrl-C does: chains end with what
-    they have, and interrupted says so.
+    they have, and interrupted says so; asked, that a callback asked for the end in either way.
     """
 
     def __init__(self, monitor: Monitor, hooks: Hooks | None) -> None:
-        self._monitor, self._hooks, self.interrupted = monitor, hooks, False
+        self._monitor, self._hooks = monitor, hooks
+        self.interrupted = self.asked = False
 
     def __call__(self, stop: threading.Event) -> Monitor:
         """The monitor of a chain that ends when stop is set."""
@@ -77,6 +78,7 @@ class Watch:
         def tell(chain: int, sweep: int, plan: Plan, info: Info) -> None:
             self._monitor(chain, sweep, plan, info)
             if self.heard(lambda: hooks.sweep(chain, plan)):
+                self.asked = True
                 stop.set()
 
         return tell
