@@ -51,6 +51,25 @@ def test_a_column_that_is_not_in_every_file(tmp_path):
     refuse(tmp_path, r"^b\.parquet has no column 'b', which a\.parquet has", target="y")
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_column_that_the_first_file_does_not_have(ending, tmp_path):
+    write = pq.write_table if ending == "parquet" else pa_csv.write_csv
+    write(table(), tmp_path / f"a.{ending}")
+    write(table(c=np.arange(50)), tmp_path / f"b.{ending}")
+    refuse(tmp_path, rf"^b\.{ending} has a column 'c', which a\.{ending} has not", target="y")
+    named = TableSource(tmp_path, "y", inputs=["a", "b"])
+    named.check()
+    assert sum(len(block.X) for block in named.blocks()) == 100
+
+
+def test_row_labels_in_a_later_file_are_no_column(tmp_path):
+    pq.write_table(table(), tmp_path / "a.parquet")
+    pq.write_table(table(__index_level_0__=np.arange(50)), tmp_path / "b.parquet")
+    source = TableSource(tmp_path, "y")
+    source.check()
+    assert source.n_rows == 100
+
+
 def test_a_column_of_another_type(tmp_path):
     pq.write_table(table(), tmp_path / "a.parquet")
     text = table().set_column(1, "b", pa.array(["no"] * 50))

@@ -25,7 +25,8 @@ CSV_BYTES = 4 << 20
 class Columns:
     """Which columns of a table are inputs, target and weight.
 
-    Every other column is an input, but for row labels that pandas wrote beside them.
+    Every other column is an input, but for row labels that pandas wrote beside them, unless the
+    inputs were chosen.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Columns:
                 )
         special = {target, weight}
         others = [n for n in schema.names if n not in special and not is_row_label(n)]
+        self.chosen = inputs is not None
         self.inputs = others if inputs is None else list(inputs)
         self.target, self.weight = target, weight
         if weight == target:
@@ -147,9 +149,22 @@ class TableSource(Source):
                         f"Column {name!r} is {other} in {file.name}, but {one} in {first}. All "
                         "files must have the same columns."
                     )
+            self._refuse_more(file, schema)
             if self.parquet:
                 rows += pq.read_metadata(file).num_rows
         self.n_rows = rows if self.parquet else None
+
+    def _refuse_more(self, file: Path, schema: pa.Schema) -> None:
+        """Every column is an input, so that none of a later file may be passed over in silence."""
+        if self.columns.chosen:
+            return
+        for name in schema.names:
+            if name not in self.schema.names and not is_row_label(name):
+                raise SourceError(
+                    f"{file.name} has a column {name!r}, which {self.files[0].name} has not. All "
+                    "files must have the same columns, unless the inputs are named: "
+                    "TableSource(path, target, inputs=[...])."
+                )
 
     def blocks(self) -> Iterator[RawBlock]:
         """The files one after another."""
