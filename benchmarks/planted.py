@@ -336,8 +336,15 @@ MUTANTS = (
     Mutant(
         "trajectories as long as the last of warm-up left them",
         "sampler/gradient.py",
-        "max(tuning.reach, tuning.arrived)",
-        "tuning.reach",
+        "reach=tuning.reach and best.steps, ",
+        "",
+        ("tests/sampler/test_adapt.py",),
+    ),
+    Mutant(
+        "the longest trajectory of warm-up, whether it arrived or not",
+        "sampler/gradient.py",
+        "        return self.steps * self.probability / (self.times + 1)\n",
+        "        return self.steps\n",
         ("tests/sampler/test_adapt.py",),
     ),
     Mutant(

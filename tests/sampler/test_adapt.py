@@ -7,7 +7,7 @@ import pytest
 
 from banklearn.sampler import decisions, gradient, interweave, sweep
 from banklearn.sampler.frequencies import Moves
-from banklearn.sampler.gradient import GradientTuning, Metric, Outcome
+from banklearn.sampler.gradient import GradientTuning, Metric, Outcome, Tried
 from banklearn.sampler.interweave import InterweaveTuning
 from banklearn.sampler.schedule import Pace
 from banklearn.sampler.sweep import Info, Tuning
@@ -39,8 +39,7 @@ def test_where_everything_begins():
     assert GradientTuning().metric is None
     assert (GradientTuning().single, GradientTuning().times) == (True, 0)
     assert (GradientTuning().reach, GradientTuning().steps) == (None, 24)
-    assert (GradientTuning().counted, GradientTuning().arrived) == (0, 0)
-    assert GradientTuning().steady is None
+    assert GradientTuning().tried == []
     assert InterweaveTuning().steps == (0.1, 0.1, 0.3)
     tuning = Tuning()
     assert (tuning.lam_step, tuning.scheme) == (0.3, "in-turn")
@@ -136,31 +135,51 @@ def course(tuning, probabilities):
 
 def test_the_chain_proper_has_the_mean_step_of_the_last_stage():
     begun = gradient.warier(course(GradientTuning(), [0.9, 0.1]))
-    assert (begun.counted, begun.arrived, begun.steady) == (0, 0, None)
+    assert begun.tried == []
     logs, tuning = [], begun
-    for probability in (0.1, 1.0, 0.6, 0.9):
+    for probability in (0.1, 0.4, 1.0, 1.0):
         tuning = gradient.adapt(tuning, flown(probability))
         logs.append(np.log(tuning.step))
     mean = logs[0]
     for n, value in enumerate(logs[1:], 2):
         mean += (value - mean) / n**0.75
-    assert tuning.counted == 4
-    assert gradient.settled(tuning).step == pytest.approx(np.exp(mean), rel=1e-12)
+    (of,) = tuning.tried
+    assert (of.steps, of.times, of.probability) == (24, 4, pytest.approx(2.5))
+    assert gradient.settled(tuning).step == of.step == pytest.approx(np.exp(mean), rel=1e-12)
+    # Unless the last step is smaller.
+    later = gradient.adapt(gradient.adapt(tuning, flown(0.0)), flown(0.0))
+    assert gradient.settled(later).step == later.step < later.tried[0].step
     # A stage in which no trajectory was made says nothing.
     assert gradient.settled(begun) == begun
+
+
+def test_a_length_has_a_mean_step_of_its_own():
+    tuning, steps = GradientTuning(length=10, reach=1), {}
+    for probability in (1.0, 1.0, 0.9, 0.1, 0.8, 0.95):  # of 1, 4, 10, 10, 2 and 8 steps
+        length = tuning.steps
+        tuning = gradient.adapt(tuning, flown(probability))
+        steps.setdefault(length, []).append(tuning.step)
+    assert {of.steps: of.times for of in tuning.tried} == {1: 1, 4: 1, 10: 2, 2: 1, 8: 1}
+    for of in tuning.tried:
+        first, *rest = steps[of.steps]
+        mean = first if not rest else first * (rest[0] / first) ** 2**-0.75
+        assert of.step == pytest.approx(mean, rel=1e-12)
+    assert gradient.settled(tuning).step == next(of.step for of in tuning.tried if of.steps == 8)
 
 
 @pytest.mark.parametrize(
     ("probabilities", "last", "kept"),
     [
-        ([0.9, 0.9, 0.9, 0.1], 2, 10),  # one that does not arrive, after some that did
+        ([0.9, 0.9, 0.9, 0.1], 2, 10),  # one that does not arrive, after one that did
         ([0.9, 0.9, 0.9, 0.1, 0.1], 1, 10),
+        ([0.9, 0.9, 0.9, 0.0, 0.9, 0.0, 0.9, 0.9, 0.0, 0.9], 8, 8),  # one of four by luck
         ([0.9, 0.1, 0.1], 1, 1),  # the whole length was never gone
         ([0.9, 0.4], 4, 4),  # nor did it fail
+        ([0.9, 0.9], 10, 4),  # what nobody has gone is not dared
         ([], 1, 1),
     ],
 )
-def test_the_chain_proper_goes_as_far_as_trajectories_arrived(probabilities, last, kept):
+def test_the_chain_proper_keeps_the_length_that_went_furthest(probabilities, last, kept):
     tuning = course(GradientTuning(length=10, reach=1), probabilities)
     assert tuning.reach == last
     assert gradient.settled(tuning).reach == kept
@@ -168,9 +187,17 @@ def test_the_chain_proper_goes_as_far_as_trajectories_arrived(probabilities, las
     assert gradient.settled(everything).reach is None
 
 
+def test_how_far_trajectories_go():
+    one = Tried(3, 4, 2.5, 0.1)
+    assert one.reached == pytest.approx(1.5)
+    assert replace(one, steps=6).reached == pytest.approx(3.0)
+    assert replace(one, probability=1.25).reached == pytest.approx(0.75)
+    # Of one try nobody knows much.
+    assert Tried(8, 1, 0.8, 0.1).reached < Tried(6, 9, 7.2, 0.1).reached
+
+
 def test_trajectories_that_rounding_spoilt_are_not_counted():
-    tuning = gradient.adapt(GradientTuning(reach=4), flown(0.9, rounding=1.0))
-    assert (tuning.counted, tuning.arrived, tuning.steady) == (0, 0, None)
+    assert gradient.adapt(GradientTuning(reach=4), flown(0.9, rounding=1.0)).tried == []
 
 
 @pytest.mark.parametrize("part", ["squares", "precisions"])

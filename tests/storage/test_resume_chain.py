@@ -26,6 +26,7 @@ from trees import make_classes
 IDENTITY = Identity("0", "test", 1, {}, {})
 GRADIENTS = Tuning(gradient_every=2, gradient=GradientTuning(length=2))
 PACED = replace(GRADIENTS, gradient_every=0, pace=Pace())
+FURTHER = replace(GRADIENTS, gradient_every=1, gradient=GradientTuning(length=6, reach=1))
 ALL_MOVES = replace(GRADIENTS, moves=Moves(switch=0.5), interweave_every=2)
 NEVER = float("inf")  # but at the end
 STAGES = ((15, 3), (25, 2), (40, 2))
@@ -51,6 +52,7 @@ CASES = {
     "regression, weights, gradients": (regression, (True,), GRADIENTS),
     "regression, all moves": (regression, (), ALL_MOVES),
     "regression, gradients at a pace": (regression, (), PACED),
+    "regression, gradients that go further": (regression, (), FURTHER),
     "regression, at once": (regression, (), Tuning(scheme="at-once")),
     "two classes": (classes, (2,), Tuning()),
     "two classes, gradients": (classes, (2,), GRADIENTS),

@@ -13,7 +13,8 @@ the step; both are frozen then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ TARGET = 0.7
 TOGETHER = 4.0
 #: Above and below these acceptances the next trajectory has so many times, or parts of, its steps.
 FAR, NEAR, FURTHER = 0.5, 0.2, 4
-#: The n-th trajectory of a stage counts n ** -RECENT of the mean step, those before it the rest.
+#: The n-th trajectory of a length counts n ** -RECENT of the mean step, those before it the rest.
 RECENT = 0.75
 #: Difference that rounding may make to the log of an acceptance ratio.
 ROUNDING = 0.5
@@ -77,13 +78,30 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """Trajectories of one length: how many, the sum of their probabilities, their mean step.
+
+    The mean is that of logarithms.
+    """
+
+    steps: int
+    times: int
+    probability: float
+    step: float
+
+    @property
+    def reached(self) -> float:
+        """How many steps a trajectory goes on average, as if one more had got nowhere."""
+        return self.steps * self.probability / (self.times + 1)
+
+
+@dataclass(frozen=True)
 class GradientTuning:
     """Step size, steps of a trajectory, and the metric: that of the prior, unless warm-up saw more.
 
     single: trajectories may follow gradients in single precision. times: how often it was adapted.
     reach: how many of the steps warm-up dares so far; None: all of them from the beginning.
-    Of the stage of warm-up at hand, counted trajectories, of which the longest that arrived had
-    so many steps (arrived), and the geometric mean of what the step was after each (steady).
+    tried: by length, the trajectories of the stage of warm-up at hand.
     """
 
     step: float = 0.2
@@ -92,9 +110,7 @@ class GradientTuning:
     single: bool = True
     times: int = 0
     reach: int | None = None
-    counted: int = 0
-    arrived: int = 0
-    steady: float | None = None
+    tried: list[Tried] = field(default_factory=list)
 
     @property
     def steps(self) -> int:
@@ -181,31 +197,41 @@ def adapt(tuning: GradientTuning, outcome: Outcome) -> GradientTuning:
     seen = replace(tuning, metric=metric, times=times)
     if tuning.single and outcome.rounding > ROUNDING:
         return replace(seen, single=False)
-    reach, arrived = tuning.reach, tuning.arrived
+    reach = tuning.reach
     if outcome.probability > FAR:
-        arrived = max(arrived, tuning.steps)
         reach = reach and min(FURTHER * reach, tuning.length)
     elif outcome.probability < NEAR:
         reach = reach and max(reach // FURTHER, 1)
     change = 0.5 * (outcome.probability - TARGET) / np.sqrt(1.0 + 0.1 * times)
     step = float(np.clip(tuning.step * np.exp(change), 1e-4, 1.5))
-    counted = tuning.counted + 1
-    before, weight = tuning.steady or step, counted**-RECENT
-    steady = float(before * (step / before) ** weight)
-    return replace(seen, reach=reach, step=step, counted=counted, arrived=arrived, steady=steady)
+    tried = noted(tuning.tried, tuning.steps, outcome.probability, step)
+    return replace(seen, reach=reach, step=step, tried=tried)
+
+
+def noted(tried: Sequence[Tried], steps: int, probability: float, step: float) -> list[Tried]:
+    """The record after one more trajectory, and what the step was after it."""
+    others = [of for of in tried if of.steps != steps]
+    before = next((of for of in tried if of.steps == steps), Tried(steps, 0, 0.0, step))
+    times = before.times + 1
+    mean = float(before.step * (step / before.step) ** times**-RECENT)
+    return [*others, Tried(steps, times, before.probability + probability, mean)]
 
 
 def warier(tuning: GradientTuning) -> GradientTuning:
     """For more rows: a step that was right may be too long there, which a short one finds out."""
     reach = tuning.reach and max(tuning.reach // FURTHER, 1)
-    return replace(tuning, reach=reach, counted=0, arrived=0, steady=None)
+    return replace(tuning, reach=reach, tried=[])
 
 
 def settled(tuning: GradientTuning) -> GradientTuning:
     """What the chain proper keeps: not what the last trajectory of warm-up happened to leave.
 
     One that does not arrive, which a few of many do, makes the next a quarter as long, and the step
-    wanders about where it should be.
+    wanders about where it should be. The length that went furthest on average is kept, with its
+    own step, or the last one if that is smaller: what is right for a short trajectory is too long
+    for a longer one, and after a short warm-up the mean is still of steps that were too long.
     """
-    reach = tuning.reach and max(tuning.reach, tuning.arrived)
-    return replace(tuning, reach=reach, step=tuning.steady or tuning.step)
+    if not tuning.tried:
+        return tuning
+    best = max(tuning.tried, key=lambda of: of.reached)
+    return replace(tuning, reach=tuning.reach and best.steps, step=min(best.step, tuning.step))

@@ -11,7 +11,8 @@ A GPU with few rows is different: a sweep there is waiting for decisions in memo
 next to nothing (``work_of_step`` of its engine; with many rows they count as elsewhere). Where a
 step is CHEAP, gradient moves always get MOST times the work of the sweeps.
 
-Warm-up measures a, as a running mean, and the pace is frozen with it. Work is counted, not timed:
+Warm-up measures a, as a running mean, and the pace is frozen with it. Without a sweep of warm-up on
+all rows there are none: nobody has tried a step there. Work is counted, not timed:
 the same seed gives the same schedule on every machine of a kind.
 """
 
