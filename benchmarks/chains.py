@@ -19,7 +19,7 @@ from banklearn.model.features import feature_rows
 from banklearn.model.joint import State
 from banklearn.numerics.streams import Streams
 from banklearn.sampler.start import starting_state
-from banklearn.sampler.sweep import Model, Tuning, adapt
+from banklearn.sampler.sweep import Model, Tuning, adapt, settled
 
 Array = NDArray[np.float64]
 
@@ -119,6 +119,10 @@ class Course:
         while time.perf_counter() - begin < seconds:
             self.tuning = adapt(self.tuning, self._step(), self.sweep)
 
+    def settle(self) -> None:
+        """Warm-up is over: keep what the chain proper of a fit would."""
+        self.tuning = settled(self.tuning)
+
     def watch(self, seconds: float) -> None:
         """Sweep for some seconds as a chain proper."""
         begin = time.perf_counter()
@@ -150,3 +154,5 @@ def in_turn(courses: Iterable[Course], seconds: float, slices: int, adapting: bo
     for _ in range(slices):
         for course in courses:
             (course.adapt if adapting else course.watch)(seconds / slices)
+    for course in courses if adapting else ():
+        course.settle()

@@ -3,37 +3,37 @@
 A chain that still climbs has no effective sample size worth the name. So the default schedule first
 warms up for --warm seconds, adapting as it does in a fit with so long a warm-up; from the state
 that it reached, it goes on with what warm-up chose for it, and beside it the paper's move (jumps
-alone: no exchange, local move, switch, interweaving or gradient). Both have --seconds of
-their own, in turn, on one core. Several such pairs, each from a warm-up with another seed, are the
-chains over which effective samples are counted. Nobody measures the warm-ups, so that more of them
-may share a machine (--warm-jobs), and they may come in parts (--warm 300,200), each of which goes
-on from the frequencies where the one before it ended; weights of a classifier begin anew there.
+alone: no exchange, local move, switch, interweaving or gradient, no rescaling of a classifier's
+weights). Both have --seconds of their own, in turn, on one core. Several such pairs, each from a
+warm-up with another seed, are the chains over which effective samples are counted. Nobody measures
+the warm-ups, so that more of them may share a machine (--warm-jobs), and they may come in parts
+(--warm 300,200), each of which goes on from the frequencies where the one before it ended; weights
+of a classifier begin anew there.
 
 jumps   the paper's move on this package's engine: all proposals of a sweep in one data pass
 paper   the paper's algorithm. In classification its joint move of a frequency and its weights, a
         chain of its own. In regression low-rank updates, one frequency at a time (`low_rank.py`):
-        its decisions are those of jumps, so its rates are theirs, times the ratio of the times of
-        a sweep, measured at the chain's end
+        its decisions are those of jumps, and only the time of a sweep is measured, at the chain's
+        end. Its effective samples are not those of jumps by the ratio of these times: in the same
+        seconds it makes fewer sweeps, and the fewest that a count can give are the same for both
 
 Watched are the log evidence (log likelihood in classification) and the latent mean (in
-classification the latent function drawn) at 20 rows that are kept out of the training rows. Four
+classification the latent function drawn) at 20 rows that are kept out of the training rows. Three
 counts, for chains that have not all been everywhere:
 
 all chains   the usual count, with the spread between chains in it: the least of them, and
              the same for any two samplers whose chains have not met
 each chain   the sum of what every chain counts for itself: too much for a chain that has hardly
              moved, since it takes its own small spread for the whole
-one mode     the usual count, with the variance of what is sampled as the other chain of the pair
-             saw it, if it saw more: both begin at the same state and sample the same law, so that
-             one that stays near there does not take its own small spread for the whole.
-             Correlations come from squared distances (`travel.py`), up to half of the time: what a
-             chain remembers for longer is not counted against it, nor are modes that neither left.
-             One time for all chains of a schedule. With four pairs the ratio of a single quantity
-             is known to a factor of about four; the median of many probes is better known
-as far       seconds in which half the squared distance is 0.1, 0.25 and 0.5 of the variance of one
-             mode, and their ratios (`travel.py`): those of effective samples if all that moves is
-             moved so many times as fast, with no law assumed. A dash where fewer than half of the
-             probes went so far, or did so in one sweep. A chain that climbs gains
+as far       seconds in which half the squared distance is 0.1, 0.25 and 0.5 of the larger variance
+             that the chains of a pair have shown, and their ratios (`travel.py`): those of
+             effective samples if all that moves is moved so many times as fast, with no law
+             assumed. A dash where fewer than half of the probes went so far, or did so in one
+             sweep. A chain that climbs gains
+
+In brackets behind each rate are the effective samples of a chain. About one is the least that any
+of these counts gives, however slow a chain is: where one of the two has fewer than ENOUGH their
+ratio depends on how long they were watched, and is not set in bold.
 
 Beside them is the variance that chains of a schedule have shown, as a share of the larger of a
 pair: the mean of the pairs and, of the probes, the median.
@@ -59,7 +59,7 @@ from __future__ import annotations
 import argparse
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -67,18 +67,17 @@ from typing import Any
 import numpy as np
 from chains import Course, Problem, drawn_weights, in_turn, mean_weights, prepare
 from low_rank import LowRank, spread_places
+from mixing_rates import ENOUGH, rates, table
 from numpy.typing import NDArray
 from studies import measured, processors, publish, study_parser
 from study_sets import study_rows, task_of
-from travel import SHARES, in_one_mode, lags_of, seconds_to, sweeps_of_one, travelled
+from travel import SHARES
 
 from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.one_fold import compile_first
-from banklearn.experiments.tables import markdown
 from banklearn.model.joint import State
 from banklearn.numerics.linalg import JitterCount
 from banklearn.numerics.streams import Streams
-from banklearn.posterior.diagnostics import effective_sample_size, r_hat
 from banklearn.sampler import gradient, joint_move, precision, sweep
 from banklearn.sampler.frequencies import Moves, propose
 from banklearn.sampler.run import WARMUP_SHARE, Plan, growing_stages, run_chain
@@ -87,7 +86,6 @@ from banklearn.sampler.sweep import Chain, Tuning
 Array = NDArray[np.float64]
 
 PROBES = 20
-SCHEDULES = ("default", "jumps", "paper")
 #: Frequencies that the low-rank algorithm decides on while it is timed, and how often.
 COUNT, TIMES = 24, 3
 #: Time ends what comes after warm-up.
@@ -96,9 +94,6 @@ ENDLESS = 1_000_000
 SLICES = 8
 #: Ending of the file that a warm-up leaves.
 BEGUN = ".pickle"
-COUNTS = ("all chains", "each chain", "one mode")
-#: The count that has a ratio and no rates.
-AS_FAR = "as far"
 
 
 def posed(name: str, M: int, rows: int | None, device: str, gradient_every: int | str) -> Problem:
@@ -268,121 +263,6 @@ def cell(name: str, chain: int, options: argparse.Namespace) -> Cell:
     return Cell(f"mixing-{name}-{chain}", "mixing:measure", arguments, cost=cost, at_most=at_most)
 
 
-def rates(records: Sequence[Record], seconds: float) -> dict[str, dict[str, Any]]:
-    """By schedule: effective samples a second of every quantity, distances in time, R-hat."""
-    ran = [s for s in SCHEDULES if s in records[0]["values"]]
-    values = {s: [np.array(r["values"][s]) for r in records] for s in ran}
-    ends = {s: [np.array(r["ends"][s]) for r in records] for s in ran}
-    each = range(values[ran[0]][0].shape[1])
-    scaled = in_one_mode(values)
-    lags = lags_of(min(float(t[-1]) / len(t) for s in ran for t in ends[s]), seconds)
-    out: dict[str, dict[str, Any]] = {}
-    for s in ran:
-        n = min(len(v) for v in values[s])
-        if n < 8:
-            raise ValueError(f"Only {n} sweeps of {s} in {seconds:g} s. Give more.")
-        spent = sum(float(t[-1]) for t in ends[s])
-        ms = 1e3 * spent / sum(len(v) for v in values[s])
-        used = sum(float(t[-1] - (t[-n - 1] if len(t) > n else 0.0)) for t in ends[s])
-        last = np.stack([v[-n:] for v in values[s]])
-        shares, spans = travelled(scaled[s], ends[s], lags)
-        out[s] = {
-            "all chains": [effective_sample_size(last[:, :, i]) / used for i in each],
-            "each chain": [
-                sum(effective_sample_size(v[:, i]) for v in values[s]) / spent for i in each
-            ],
-            "one mode": [1e3 / (ms * sweeps_of_one([v[:, i] for v in scaled[s]])) for i in each],
-            "seen": np.mean([v.var(axis=0, ddof=1) for v in scaled[s]], axis=0).tolist(),
-            "r_hat": [r_hat(last[:, :, i]) for i in each],
-            "ms": ms,
-            "mean": float(np.concatenate(values[s])[:, 0].mean()),
-            "quarters": np.mean([quarters(v[:, 0]) for v in values[s]], axis=0).tolist(),
-            "shares": shares.T.tolist(),
-            "lags": spans.tolist(),
-        }
-    flights = [r["gradient_acceptance"] for r in records]
-    out["default"]["gradient_acceptance"] = [float(np.mean(f)) if f else None for f in flights]
-    out["default"]["gradient_steps"] = [r["gradient_steps"] for r in records]
-    if "paper" not in out and records[0]["low_rank_seconds"]:  # same decisions, another time
-        ms = 1e3 * float(np.mean([r["low_rank_seconds"] for r in records]))
-        slower = {n: [x * out["jumps"]["ms"] / ms for x in out["jumps"][n]] for n in COUNTS}
-        slower["lags"] = [x * ms / out["jumps"]["ms"] for x in out["jumps"]["lags"]]
-        out["paper"] = out["jumps"] | slower | {"ms": ms}
-    return out
-
-
-def quarters(values: Array) -> list[float]:
-    """Means of four parts, one after the other: whether a chain still climbs."""
-    return [float(part.mean()) for part in np.array_split(values, 4)]
-
-
-def seconds_as_far(found: dict[str, Any], part: slice) -> Array:
-    """When each of some quantities has gone as far as SHARES: a line for each of these."""
-    times = np.array(found["lags"])
-    curves = [np.array(shares) for shares in found["shares"][part]]
-    return np.array([[seconds_to(share, curve, times) for curve in curves] for share in SHARES])
-
-
-def middle(values: Sequence[float]) -> float:
-    """The median of what is finite."""
-    finite = [v for v in values if np.isfinite(v)]
-    return float(np.median(finite)) if finite else float("nan")
-
-
-def cells_as_far(found: dict[str, dict[str, Any]], ran: Sequence[str], part: slice) -> list[str]:
-    """For each of SHARES, the seconds of all schedules and how many times the first one's it is."""
-    times = [seconds_as_far(found[s], part) for s in ran]
-
-    def shown(lines: Array) -> str:
-        """Medians, where at least half of the quantities went so far."""
-        many = 2 * np.isfinite(lines).sum(axis=1) >= lines.shape[1]
-        return ", ".join(
-            f"{middle(line):.2g}" if there else "-" for line, there in zip(lines, many, strict=True)
-        )
-
-    cells = [f"{shown(lines)} s" for lines in times]
-    return cells + [f"**{shown(lines / times[0])}**" for lines in times[1:]]
-
-
-def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "default") -> str:
-    """Rates and their ratios, in Markdown: two lines for every set and way of counting.
-
-    first is what the schedule beside jumps is called.
-    """
-    ran = [s for s in SCHEDULES if all(s in found for found in rates_of_sets.values())]
-    lines = []
-    for name, found in rates_of_sets.items():
-        for count in (*COUNTS, AS_FAR):
-            for what, part in (("evidence", slice(0, 1)), ("probes", slice(1, None))):
-                if count == AS_FAR:
-                    cells = cells_as_far(found, ran, part)
-                else:
-                    values = [middle(found[s][count][part]) for s in ran]
-                    cells = [f"{value:.3g}" for value in values]
-                    cells += [f"**{values[0] / values[1]:.2f}**"]
-                    cells += [f"**{values[0] / paper:.1f}**" for paper in values[2:]]
-                hats = [max(found[s]["r_hat"][part]) for s in ran]
-                lines.append(
-                    [
-                        name,
-                        what,
-                        count,
-                        *cells,
-                        ", ".join(f"{middle(found[s]['seen'][part]):.2f}" for s in ran),
-                        ", ".join(f"{hat:.2f}" for hat in hats),
-                        ", ".join(f"{found[s]['ms']:.0f}" for s in ran),
-                        "; ".join(
-                            ", ".join(f"{value:.0f}" for value in found[s]["quarters"]) for s in ran
-                        ),
-                    ]
-                )
-    header = ["set", "quantity", "counted over", *(f"{s}, ESS/s" for s in [first, *ran[1:]])]
-    header += [f"{first} / {s}" for s in ran[1:]]
-    header += ["variance", "largest R-hat", "ms a sweep"]
-    header += ["log evidence or likelihood, by quarters of the time"]
-    return markdown(header, lines)
-
-
 def beside_jumps(options: argparse.Namespace) -> str:
     """What the schedule beside jumps is called."""
     return "default" if options.gradient_every is None else "gradients"
@@ -404,6 +284,8 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
         f"default schedule{how} reached in {sum(options.warm):g} s{shared}, then "
         f"{options.seconds:g} s for each, in turn on one core{gpu} ({processors(records)}). "
         f"{order} in each row; of the probes, the median of {PROBES} rates and the largest R-hat. "
+        "In brackets: effective samples of a chain; ratios in bold where both have "
+        f"{ENOUGH:g} or more. "
         "Variance: that which the chains showed, by the larger of a pair. "
         f"As far: seconds to {', '.join(map(str, SHARES))} of the variance, and ratios."
     )

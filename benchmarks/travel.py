@@ -1,11 +1,4 @@
-"""Squared distances that chains travel: effective samples, and how long they take to go as far.
-
-By squared distances the correlation of what is a lag apart is 1 - D / 2 V, whatever its mean, where
-V is the variance of what is sampled (Gelman and others, Bayesian Data Analysis, section 11.5). Its
-own variance flatters a chain that has hardly moved. So samplers are compared by a variance that
-another chain saw, as Hoffman and Gelman (The No-U-Turn Sampler, 2014) took it from a long run: here
-the largest of chains that began at the same state. What neither had time for is in neither count:
-if the slowest of it is moved no faster, effective samples are in a smaller ratio than it says.
+"""Squared distances that chains travel, and how long they take to go as far.
 
 Where chains relax on many scales at once, squared distance grows like a small power of time. Of two
 such chains the one that is c times as fast is hardly further at the same time, but it is there c
@@ -28,8 +21,6 @@ Travelled = tuple[Array, Array]
 
 #: Lags at which distances are measured.
 LAGS = 40
-#: Correlations are summed over lags of so many times the time that comes out of it.
-WINDOW = 5.0
 #: Half the mean squared distance, by the variance, at which times are compared.
 SHARES = (0.1, 0.25, 0.5)
 
@@ -57,7 +48,7 @@ def within(
     return (together, np.concatenate(spans)) if len(together) else None
 
 
-def in_one_mode(values: Mapping[str, Sequence[Array]]) -> dict[str, list[Array]]:
+def in_units_of_a_pair(values: Mapping[str, Sequence[Array]]) -> dict[str, list[Array]]:
     """Chains in units of the largest deviation of those that began where they did.
 
     values has the chains of each sampler, in the order of the states at which they began. Where no
@@ -82,30 +73,6 @@ def travelled(values: Sequence[Array], ends: Sequence[Array], lags: Array) -> Tr
             shares.append(0.5 * pairs[0].mean(axis=0))
             seconds.append(float(pairs[1].mean()))
     return np.array(shares), np.array(seconds)
-
-
-def distances(x: Array, most: int) -> Array:
-    """Sums of squared distances of all pairs 0, 1, ..., most - 1 sweeps apart."""
-    n, centred = len(x), x - x.mean()
-    spectrum = np.fft.rfft(centred, 2 * n)
-    products = np.fft.irfft(np.abs(spectrum) ** 2)[:most]
-    squares = np.concatenate([[0.0], np.cumsum(centred**2)])
-    lags = np.arange(most)
-    return np.maximum(squares[n - lags] + squares[n] - squares[lags] - 2.0 * products, 0.0)
-
-
-def sweeps_of_one(values: Sequence[Array]) -> float:
-    """Sweeps for each effective sample: 1 + 2 times the sum of correlations, for a variance of one.
-
-    Summed over lags of up to WINDOW times the result (Sokal 1997), or of half the shortest chain:
-    what a chain remembers for longer is not counted against it.
-    """
-    most = min(len(x) for x in values) // 2
-    pairs = sum(len(x) - np.arange(most) for x in values)
-    share = sum(distances(x, most) for x in values) / pairs / 2.0
-    sums = 2.0 * np.cumsum(1.0 - share) - 1.0
-    enough = np.flatnonzero(np.arange(most) >= WINDOW * sums)
-    return max(float(sums[enough[0] if len(enough) else -1]), 1.0)
 
 
 def seconds_to(share: float, shares: Array, seconds: Array) -> float:
