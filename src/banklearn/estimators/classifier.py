@@ -63,11 +63,13 @@ class BankClassifier(ClassifierMixin, BankBase):
     """Bayesian nonparametric kernel learning for classification, two classes or many.
 
     Labels follow a logistic model in the random features (for C classes, C - 1 of them in a
-    tree, sharing frequencies and kernel). The parameters that :class:`BankRegressor` has mean
-    the same here.
+    tree, sharing frequencies and kernel). The parameters of :class:`BankRegressor` are here
+    too and mean the same, but for those that concern noise: a0, b0 and error_law.
 
     Parameters
     ----------
+    n_frequencies, n_chains, n_warmup, n_draws, thin, max_time, ...
+        As for :class:`BankRegressor`.
     inference : {"polya-gamma", "laplace-mh"}
         Polya-Gamma augmentation with the weights integrated out, or the paper's joint
         Metropolis-Hastings move on a frequency and its two weights.

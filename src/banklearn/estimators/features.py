@@ -25,9 +25,9 @@ class BankFeatures(TransformerMixin, BaseEstimator):
     """Random Fourier features of a kernel that is learned from a target.
 
     A supervised stand-in for :class:`sklearn.kernel_approximation.RBFSampler`: fit learns the
-    kernel, transform gives features whose inner products are the posterior mean kernel, so that
-    any linear model, SVM or clustering works with it. Features of S draws stand side by side,
-    each divided by sqrt(S M)::
+    kernel, transform gives features whose inner products are the mean kernel of at most max_draws
+    draws, so that any linear model, SVM or clustering works with it. Features of S draws stand
+    side by side, each divided by sqrt(S M)::
 
         k(x, x') = 1/S sum_s 1/M sum_j cos(W_sj'(x - x')) = phi(x)'phi(x')
 

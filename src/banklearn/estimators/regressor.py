@@ -53,57 +53,59 @@ class BankRegressor(RegressorMixin, BankBase):
         Random frequencies M; the model has 2M features.
     n_chains : int, default=4
         Independent chains; predictions average over all of them.
-    n_warmup, n_draws, thin : int
+    n_warmup, n_draws, thin : int, default=200, 50 and 3
         Sweeps of warm-up per chain, draws kept per chain, and sweeps per kept draw. With
-        n_draws="auto" the chains run until they have settled: 50 to 400 draws
-        (:mod:`banklearn.posterior.settling`).
-    max_time : float or None
+        n_draws="auto" the chains run until they have settled: 50 to 400 draws.
+    max_time : float or None, default=None
         Seconds after which the fit ends with the draws it has (choosing the start
         may take a fifth of it, warm-up 60 % of what is left then).
     trend : {"auto", "linear", "constant", "none"}
         Columns that are always there beside the random features; "auto" lets the evidence choose.
     input_scaling : {"auto", "standard", "arcsinh", "quantile", "none"}
-        How inputs are brought to a common scale: as they are, standardised, or transformed first
-        by arcsinh (heavy tails) or to normal scores of their quantiles. "auto" lets the evidence
-        choose; a transform must be clearly better, since it bends distances.
+        How inputs are brought to a common scale: standardised, transformed first by arcsinh (heavy
+        tails) or to normal scores of their quantiles, or left as they are ("none"). "auto" lets
+        the evidence choose; a transform must be clearly better, since it bends distances.
     spectral_scale : float or "auto"
         Prior standard deviation of the frequencies within a component, for scaled inputs; their
-        means vary more, by 1 / sqrt(kappa0). "auto": by evidence.
-    scale_shape : float or None
+        means vary more, by 1 / sqrt(kappa0). "auto": the best fixed kernel by evidence, from
+        which short chains go on to faster ones.
+    scale_shape : float or None, default=1.0
         Shape of the gamma prior on the diagonal of Psi0; None fixes it, as the paper does.
-    kappa0, nu0, alpha_shape, alpha_rate, a0, b0 : float
+    kappa0, nu0, alpha_shape, alpha_rate, a0, b0 : float, default=0.1, None, 4, 1, 1 and 1e-6
         The other hyper-parameters; nu0=None means the number of inputs plus 2.
     error_law : {"learned", "normal"}
         Shape of the predictive law. "learned": that of leave-one-out errors of up to 4000 training
-        rows, so that intervals hold what they say where noise has heavy tails or is not of one
-        size; "normal": the model's own, as for fewer than 200 rows or 8 draws in all.
-    jump_probability : float
+        rows, so that intervals hold what they say where noise has heavy tails (where its size
+        depends on the inputs, on average over rows); "normal": the model's own, as for fewer than
+        200 rows or 8 draws in all.
+    jump_probability : float, default=0.5
         Share of jumps among the proposals of sweeps that do not exchange; the others are local.
-    switch_probability : float
+    switch_probability : float, default=0.5
         Share of jumps that redraw the component too; 0 and exchange_share=0 leave the paper's
         jump alone.
-    exchange_share : float
+    exchange_share : float, default=0.8
         Share of sweeps whose proposals may replace any frequency, not each its own (with
         proposal="in-turn").
-    interweave_every : int
+    interweave_every : int, default=1
         Components are moved together with their frequencies every so many sweeps (0: never),
         as long as warm-up finds steps that are worth making.
     proposal : {"in-turn", "at-once"}
-        Decide frequencies one after another, or all together (eq. rreg), for comparison.
-    growing_warmup : bool
-        Warm up on growing subsamples of the rows.
-    gradient_every, gradient_length : int
+        Decide frequencies one after another, or all together (the paper's other variant), for
+        comparison.
+    growing_warmup : bool, default=True
+        Warm up on growing subsamples of the rows, from 5000 rows on.
+    gradient_every, gradient_length : int or "auto", and int, default="auto" and 24
         A Hamiltonian move of all frequencies every so many sweeps (0: never; "auto": where few
         candidates are taken in warm-up, the fewer, the more often, and on a GPU with few rows,
         where they are cheap), and its steps.
-    merge_duplicates : bool
+    merge_duplicates : bool, default=True
         Merge rows that are equal in X and y into one with their weight. Rows that come in blocks
         are never merged; switch it off here for the same draws as there.
     arithmetic : {"double", "mixed"}
         "mixed" forms the products of features in single precision, which is faster, and sums
         them in double precision. A chain whose log evidence differs by more than 0.05 for it goes
         on in double precision, with a warning at the end. On the CPU only.
-    device : str
+    device : str, default="auto"
         "cpu", a PyTorch device such as "cuda", or "auto": the GPU where there is one.
     random_state : int, RandomState or None
         Seed; the same seed gives the same draws.
@@ -112,7 +114,7 @@ class BankRegressor(RegressorMixin, BankBase):
     checkpoint : path or None
         Folder in which the state of all chains is kept while the fit runs, for
         ``fit(..., resume=True)``.
-    checkpoint_every : float
+    checkpoint_every : float, default=30
         Seconds between two checkpoints of a chain; 0 writes one after every sweep.
     warm_start : bool
         With True, another ``fit`` on the same data adds draws, up to the new n_draws.
@@ -134,6 +136,14 @@ class BankRegressor(RegressorMixin, BankBase):
         sizes by quantity, the climb of the log likelihood. None for fewer than 8 draws per chain.
     provenance_ : dict
         Rows, seconds, seed, what ended the fit, versions; settling_ and schedule_ too.
+    trend_, input_scaling_ : str and InputScaling
+        The trend and the scaling of inputs that were chosen.
+    starting_point_ : StartingPoint
+        The fixed kernel of highest evidence, where the search for a start began.
+    n_sweeps_ : list of int
+        Per chain: sweeps that were made.
+    feature_names_in_, n_features_in_ : array of str, and int
+        Names of the inputs, if they have any, and their number.
     """
 
     error_law_: ErrorLaw | None
