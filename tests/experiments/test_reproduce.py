@@ -257,6 +257,11 @@ def test_the_command_line_explains_itself(tmp_path, capsys, monkeypatch):
         reproduce("synthetic", tmp_path, folds="0;1", quiet=True)
     assert stop.value.exit_code == 2
     assert "'0;1' is no list of folds; write for example 0,1." in capsys.readouterr().err
+    blocked = tmp_path / "taken"
+    blocked.write_text("no folder")
+    with pytest.raises(typer.Exit) as stop:
+        reproduce("synthetic", blocked, sets="paper", folds="0", budget="tiny", quiet=True)
+    assert stop.value.exit_code == 6
     monkeypatch.setattr("banklearn.experiments.pool.attempt", interrupted)
     with pytest.raises(typer.Exit) as stop:
         reproduce("synthetic", tmp_path, sets="paper", folds="0", budget="tiny", quiet=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from banklearn.cli.exits import FILE, INTERRUPTED, USAGE
 from banklearn.experiments import EXPERIMENTS, Options, experiment, parse_budget
 
 
@@ -70,7 +71,7 @@ def reproduce(
                 console.print(f"wrote {path}", highlight=False, soft_wrap=True)
     except (ValueError, OSError) as error:
         console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(2) from error
+        raise typer.Exit(FILE if isinstance(error, OSError) else USAGE) from error
     except KeyboardInterrupt:
         console.print(
             f"Interrupted: what was measured stays in {out}, and the same command goes on.",
@@ -78,7 +79,7 @@ def reproduce(
             highlight=False,
             soft_wrap=True,
         )
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def words(text: str) -> list[str]:
