@@ -4,7 +4,8 @@ Weekly measurements from 1958 to 2001 come with statsmodels. The concentration r
 oscillates with the seasons. Nobody tells the model about years: the kernel finds the period and
 its second harmonic, and the forecast of the last five years continues both.
 
-The spectral scale is the one thing to set here. An oscillation that repeats forty times within
+Trend and scaling of the one input are plain, so that the kernel tells of time in years. The
+spectral scale is what has to be set. An oscillation that repeats forty times within
 the data lies far from the smooth spectra that the automatic choice looks at, so the prior is told
 to expect frequencies that high.
 """
