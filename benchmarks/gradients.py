@@ -9,6 +9,12 @@ On 16 cores, in three minutes; what was measured is kept in --work:
 
     python benchmarks/gradients.py --jobs 16 --work DIR [--sets noise,concrete,bike,eeg]
         [--seconds 110] [--every 0,auto] [--seeds 2] [--chains 1] [--out DIR/gradients.md]
+
+On a GPU, which the fits share, where steps are cheap: a gradient move in every sweep beside the
+default.
+
+    python benchmarks/gradients.py --device cuda --jobs 16 --every 1,auto --sets concrete,noise
+        --chains 4 --seconds 40 --seeds 4 --work DIR
 """
 
 from __future__ import annotations
@@ -35,24 +41,31 @@ LAST = 10
 
 
 def estimator(
-    task: Task, every: str, chains: int, seed: int, seconds: float, M: int
+    task: Task, every: str, chains: int, seed: int, seconds: float, M: int, device: str
 ) -> BankRegressor | BankClassifier:
     """The estimator of a cell."""
     kind = BankRegressor if task == "regression" else BankClassifier
     gradient_every = every if every == "auto" else int(every)
     settings = {"n_chains": chains, "max_time": seconds, "gradient_every": gradient_every}
-    return kind(M, random_state=seed, device="cpu", **settings)
+    return kind(M, random_state=seed, device=device, **settings)
 
 
 def measure(
-    name: str, every: str, chains: int, seed: int, seconds: float, M: int, rows: int | None
+    name: str,
+    every: str,
+    chains: int,
+    seed: int,
+    seconds: float,
+    M: int,
+    rows: int | None,
+    device: str = "cpu",
 ) -> Record:
     """One fit, and how it does on the rows that were held out."""
     data = study_rows(name, rows)
     order = np.random.default_rng(1000 + seed).permutation(len(data.y))
     held, kept = np.split(order, [len(order) // 5])
     compile_first("bank", data.task)
-    model: Any = estimator(data.task, every, chains, seed, seconds, M)
+    model: Any = estimator(data.task, every, chains, seed, seconds, M, device)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # time is meant to end it
         model.fit(data.X[kept], data.y[kept])
@@ -78,12 +91,19 @@ def mean_over(model: Any, value: Callable[[dict[str, Any]], float]) -> float:
 
 
 def cell(
-    name: str, every: str, chains: int, seed: int, seconds: float, M: int, rows: int | None
+    name: str,
+    every: str,
+    chains: int,
+    seed: int,
+    seconds: float,
+    M: int,
+    rows: int | None,
+    device: str,
 ) -> Cell:
     """One fit."""
     arguments = {"name": name, "every": every, "chains": chains, "seed": seed, "seconds": seconds}
-    arguments |= {"M": M, "rows": rows}
-    parameters = parameters_of(estimator(task_of(name), every, chains, seed, seconds, M))
+    arguments |= {"M": M, "rows": rows, "device": device}
+    parameters = parameters_of(estimator(task_of(name), every, chains, seed, seconds, M, device))
     label = f"gradients-{name}-{every}-{seed}"
     # In order of seeds, so that what is measured first are whole comparisons.
     return Cell(
@@ -113,11 +133,12 @@ def table(records: Sequence[Record]) -> str:
 
 def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     """How the table was measured."""
+    gpu = "" if options.device == "cpu" else f" and {options.device}, shared by {options.jobs}"
     return (
-        f"M = {options.frequencies}, chains: {options.chains}, one core, {options.seconds:g} s "
-        f"({processors(records)}). Four fifths of the training rows of fold 0, errors on the last "
-        f"fifth, an entry for each way to draw it; log likelihood of the last {LAST} sweeps, "
-        "sweeps and moves as means over chains."
+        f"M = {options.frequencies}, chains: {options.chains}, one core{gpu}, "
+        f"{options.seconds:g} s ({processors(records)}). Four fifths of the training rows of fold "
+        "0, errors on the last fifth, an entry for each way to draw it; log likelihood of the last "
+        f"{LAST} sweeps, sweeps and moves as means over chains."
     )
 
 
@@ -130,13 +151,17 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--every", default="0,auto", help="values of gradient_every, side by side")
     parser.add_argument("--seeds", type=int, default=2, help="seeds 0, 1, ...")
     parser.add_argument("--chains", type=int, default=1, help="of every fit")
-    return parser.parse_args(arguments)
+    parser.add_argument("--device", default="cpu", help="cuda: fits share a GPU")
+    given = parser.parse_args(arguments)
+    if given.device != "cpu" and given.out == parser.get_default("out"):
+        given.out = given.out.with_stem("gradients-gpu")
+    return given
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    how = (options.seconds, options.frequencies, options.rows)
+    how = (options.seconds, options.frequencies, options.rows, options.device)
     cells = [
         cell(name, every, options.chains, seed, *how)
         for name in options.sets.split(",")

@@ -43,14 +43,20 @@ def test_sweeps_get_two_fifths_of_the_work_at_least(taken):
     assert Pace().after(taken, 24).rate == pytest.approx(1.5 / (STEP * 24), rel=1e-12)
 
 
-@pytest.mark.parametrize("taken", [1.0, 0.6, 0.25, 0.05])
+@pytest.mark.parametrize("taken", [0.9, 0.6, 0.25])
 @pytest.mark.parametrize("whole", [False, True])
-def test_where_steps_are_cheap_there_are_as_many_as_ever(taken, whole):
+def test_where_steps_are_cheap_they_get_their_share_however_many_are_taken(taken, whole):
     pace = Pace(whole=whole, step=0.1).after(taken, 24)
-    assert pace.rate * 0.1 * 24 == pytest.approx(1.5, rel=1e-12)
+    assert pace.rate * 0.1 * 24 == pytest.approx(ODDS * (1.0 - taken) / taken, rel=1e-12)
     assert pace.step == 0.1
-    assert Pace(step=0.02).after(taken, 24).rate == 1.0
+    assert Pace(step=0.19).after(0.6, 24).rate > 0.0
     assert Pace(step=0.2).after(0.6, 24).rate == 0.0
+
+
+def test_cheap_steps_leave_two_fifths_to_sweeps_too():
+    assert Pace(step=0.1).after(0.05, 24).rate * 0.1 * 24 == pytest.approx(1.5, rel=1e-12)
+    assert Pace(step=0.02).after(0.05, 24).rate == 1.0
+    assert Pace(step=0.1).after(1.0, 24).rate == 0.0
 
 
 @pytest.mark.parametrize("length", [1, 2])

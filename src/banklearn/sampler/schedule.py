@@ -9,7 +9,9 @@ are taken there than will be on all rows: up to FEW_OF_PART they begin there alr
 
 A GPU with few rows is different: a sweep there is waiting for decisions in memory, and steps are
 next to nothing (``work_of_step`` of its engine; with many rows they count as elsewhere). Where a
-step is CHEAP, gradient moves always get MOST times the work of the sweeps.
+step is CHEAP, gradient moves get their share of the work however many candidates are taken. No more
+than that: what is slow where many are taken is how they divide among components, and sweeps alone
+move it.
 
 Warm-up measures a, as a running mean, and the pace is frozen with it. Without a sweep of warm-up on
 all rows there are none: nobody has tried a step there. Work is counted, not timed:
@@ -26,7 +28,7 @@ FEW = 0.35
 FEW_OF_PART = 0.55
 #: Work of gradient moves for that of sweeps, if half of the places took a candidate.
 ODDS = 1.0 / 3.0
-#: Work of gradient moves for that of sweeps where hardly any place takes one, or steps are cheap.
+#: Work of gradient moves for that of sweeps where hardly any place takes one.
 MOST = 1.5
 #: Work of a step of a trajectory, in sweeps, where it is that of its products.
 STEP = 0.6
@@ -65,7 +67,6 @@ class Pace:
         """The pace for moves of `length` steps; as it is where nobody knows what is taken."""
         if (mean := self.taken) is None:
             return self
-        few = mean < (FEW if self.whole else FEW_OF_PART)
-        work = min(ODDS * (1.0 - mean) / max(mean, 1e-12), MOST) if few else 0.0
-        work = MOST if self.step < CHEAP else work
+        pays = self.step < CHEAP or mean < (FEW if self.whole else FEW_OF_PART)
+        work = min(ODDS * (1.0 - mean) / max(mean, 1e-12), MOST) if pays else 0.0
         return replace(self, rate=min(work / (self.step * length), 1.0))
