@@ -194,6 +194,50 @@ def test_fits_with_and_without_gradient_moves_are_scored_on_rows_held_out(script
     assert (tmp_path / "study.md").read_text().count("| arm-near |") == 2
 
 
+def test_gradient_moves_are_compared_where_the_device_says(scripts, monkeypatch):
+    gradients, asked = scripts("gradients"), []
+    options = gradients.parse(["--device", "cuda", "--jobs", "3"])
+    assert options.out.name == "gradients-gpu.md"
+    assert gradients.parse([]).out.name == "gradients.md"
+    assert "one core and cuda, shared by 3, 110 s" in gradients.legend([{"cpu": "abacus"}], options)
+    cells = [gradients.cell("arm", "1", 1, 0, 9.0, 8, 60, device) for device in ("cpu", "cuda")]
+    assert len({cell.key for cell in cells}) == 2
+    monkeypatch.setattr(gradients, "BankRegressor", lambda M, **how: asked.append(how["device"]))
+    with pytest.raises(AttributeError):
+        gradients.measure(**cells[1].arguments)
+    assert asked == ["cuda"]
+
+
+@pytest.mark.alone
+def test_numbers_of_chains_are_compared_on_the_same_rows(scripts, tmp_path):
+    study = scripts("chain_counts")
+    command = ["--frequencies", "8", "--rows", "120", "--sets", "arm,arm-near", "--parts", "1,4"]
+    command += ["--chains", "1,3", "--seconds", "0.8,9", *places(tmp_path)]
+    records = study.main(command)
+    found = [(r["set"], r["part"], r["chains"]) for r in records]
+    assert found == [(s, p, c) for s in ("arm", "arm-near") for p in (1, 4) for c in (1, 3)]
+    assert all(len(r["sweeps"]) == r["chains"] and r["judged"] == 24 for r in records)
+    assert all(np.isfinite([r["scores"]["error"], r["scores"]["nlpd"]]).all() for r in records)
+    text = (tmp_path / "study.md").read_text()
+    assert text.count("| arm |") == text.count("| arm-near |") == 2
+    assert "0.8 s below 2000 rows and 9 s from there on, one core a fit" in text
+
+
+def test_numbers_of_chains_are_compared_on_parts_that_all_of_them_have(scripts):
+    study = scripts("chain_counts")
+
+    def record(part, chains, error):
+        scores = {"error": error, "nlpd": 1.0, "coverage": 0.9}
+        facts = {"set": "arm", "part": part, "chains": chains, "sweeps": [7 * chains, 9]}
+        return {**facts, "scores": scores}
+
+    records = [record(0, 4, 0.5), record(0, 8, 0.25), record(1, 4, 0.25), record(1, 8, 0.5)]
+    few, many = study.table([*records, record(2, 4, 9.0)]).splitlines()[2:]
+    assert few.startswith("| arm | 4 | 0.375 | 1.000 | 0.900 |")
+    assert few.endswith("| \N{EN DASH} | 9 to 28 |")
+    assert many.endswith("| 1 of 2 | 9 to 56 |")
+
+
 def test_the_pictures_of_the_readme_can_be_drawn(scripts):
     assert set(scripts("figures").FIGURES) == {"learned-kernel.png", "paper-size.png"}
 
