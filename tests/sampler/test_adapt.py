@@ -187,6 +187,12 @@ def test_the_chain_proper_keeps_the_length_that_went_furthest(probabilities, las
     assert gradient.settled(everything).reach is None
 
 
+def test_where_no_trajectory_arrived_the_shortest_is_kept():
+    tuning = course(GradientTuning(length=24, reach=6), [0.0] * 4)
+    assert [of.steps for of in tuning.tried] == [6, 1]
+    assert gradient.settled(tuning).steps == 1
+
+
 def test_how_far_trajectories_go():
     one = Tried(3, 4, 2.5, 0.1)
     assert one.reached == pytest.approx(1.5)

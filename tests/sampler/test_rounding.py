@@ -1,5 +1,7 @@
 """Chains notice where single precision shows in the log evidence, and go on without it."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -237,6 +239,57 @@ def test_a_chain_that_goes_on_later_is_the_same(stop):
         for one, other in zip(again.draws, whole.draws, strict=True):
             np.testing.assert_array_equal(one[0], other[0])
             assert one[1] == other[1]
+
+
+@pytest.mark.parametrize("stages", [(), ((200, 4), (600, 4))])
+@pytest.mark.parametrize("beginning", [1, 2, 3])
+def test_a_stop_while_rows_are_begun_stores_the_arithmetic_of_what_follows(
+    stages, beginning, monkeypatch
+):
+    """A stage tries single precision anew, and its first look may give it up again."""
+    problem, engine, model = case(0.3)
+    plan = Plan(8, 2, stages=stages)
+    monkeypatch.setattr(
+        rounding, "shows", lambda e, m, c, s, number: e.arithmetic == "mixed" and number in (0, 2)
+    )
+
+    class Kernel:
+        pack, unpack, step = map(staticmethod, (sweep.pack, sweep.unpack, sweep.step))
+
+        def __init__(self, stop=None):
+            self.stop, self.begun = stop, 0
+
+        def init(self, *arguments):
+            self.begun += 1
+            if self.stop and self.begun == beginning:
+                self.stop.set()
+            return sweep.init(*arguments)
+
+    def run(mark, stop=None):
+        found = run_chain(
+            engine, model, problem.state, plan, Streams(0), kept, Tuning(), Kernel(stop),
+            stop=stop, bookmark=mark,
+        )  # fmt: skip
+        return [(W.tobytes(), value) for W, value in found.draws], found
+
+    class Mark:
+        stored = None
+
+        def load(self):
+            return self.stored
+
+        def save(self, run, pack, ended):
+            if ended:
+                self.stored = type(run)(**{**run.__dict__, "trace": list(run.trace)})
+                self.stored.draws, self.stored.link = list(run.draws), pack()
+
+    draws, whole = run(None)
+    mark = Mark()
+    run(mark, threading.Event())
+    again, rest = run(mark)
+    assert again == draws
+    assert [i.log_evidence for i in rest.trace] == [i.log_evidence for i in whole.trace]
+    assert rest.arithmetic == whole.arithmetic
 
 
 def test_chains_look_often_at_first_and_then_now_and_then():

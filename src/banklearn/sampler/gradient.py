@@ -230,8 +230,9 @@ def settled(tuning: GradientTuning) -> GradientTuning:
     wanders about where it should be. The length that went furthest on average is kept, with its
     own step, or the last one if that is smaller: what is right for a short trajectory is too long
     for a longer one, and after a short warm-up the mean is still of steps that were too long.
+    Where none arrived that is the shortest.
     """
     if not tuning.tried:
         return tuning
-    best = max(tuning.tried, key=lambda of: of.reached)
+    best = max(tuning.tried, key=lambda of: (of.reached, -of.steps))
     return replace(tuning, reach=tuning.reach and best.steps, step=min(best.step, tuning.step))

@@ -163,20 +163,23 @@ def run_chain(
         try:
             info = at.step(run.tuning, run.sweep + 1, run.done + 1, hurried)
         except gradient.Abandoned:
-            run.arithmetic = at.arithmetic
             return None
         run.sweep += 1
         run.done += 1
-        run.arithmetic = at.arithmetic
         if adapting:
             run.tuning = adapt(run.tuning, info, run.sweep)
         told = replace(info, flown=None)
         run.trace.append(told)
         return told
 
-    def report(info: Info) -> None:
+    def store(ended: bool) -> None:
+        """A stage may begin in another arithmetic than the last sweep had, so it is asked here."""
+        run.arithmetic = at.arithmetic
         if bookmark:
-            bookmark.save(run, lambda: kernel.pack(at.chain), False)
+            bookmark.save(run, lambda: kernel.pack(at.chain), ended)
+
+    def report(info: Info) -> None:
+        store(False)
         if monitor:
             monitor(streams.chain, run.sweep, plan, info)
 
@@ -212,7 +215,7 @@ def run_chain(
     else:
         if bookmark and stop.is_set():
             if at.chain is not None:
-                bookmark.save(run, lambda: kernel.pack(at.chain), True)
+                store(True)
             bookmark = None  # what follows only rounds off what is at hand
         run.warmup = len(run.trace)
         if run.stage < len(stages) - 1 or stages[-1][0] != engine.n_rows:
@@ -228,11 +231,9 @@ def run_chain(
         if run.done % plan.thin == 0:
             run.draws.append(keep(at.chain, run.sweep))
         report(info)
-    if bookmark:
-        bookmark.save(run, lambda: kernel.pack(at.chain), True)
+    store(True)
     if not run.draws or (run.cut == "time" and run.done % plan.thin):
         run.draws.append(keep(at.chain, run.sweep))
-    run.arithmetic = at.arithmetic
     release()
     return run
 

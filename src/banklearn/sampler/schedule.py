@@ -14,7 +14,7 @@ than that: what is slow where many are taken is how they divide among components
 move it.
 
 Warm-up measures a, as a running mean, and the pace is frozen with it. Without a sweep of warm-up on
-all rows there are none: nobody has tried a step there. Work is counted, not timed:
+all rows there are none: nobody knows what is taken there. Work is counted, not timed:
 the same seed gives the same schedule on every machine of a kind.
 """
 
