@@ -11,7 +11,7 @@ from sklearn.base import clone
 from altered_files import changed
 from banklearn import BankRegressor, ModelFileError, load_model, polish
 from banklearn.estimators.regressor import LEAST_DRAWS, LEAST_ROWS
-from banklearn.posterior.error_law import ErrorLaw
+from banklearn.posterior.error_law import ErrorLaw, Errors
 from banklearn.posterior.predict import Law
 from blockwise import PARTITIONS, make_case
 from helpers import close
@@ -69,7 +69,14 @@ def test_all_that_is_said_of_a_row_is_of_one_law():
     X, y = simulate("heavy tails", 50, 4)
     mean, std = model.predict(X, return_std=True)
     close(mean, model.predict(X), 1e-12)
-    close(std, fitted(law="normal").predict(X, return_std=True)[1] * model.error_law_.std(), 1e-12)
+    law, plain = model._law(model._rows(X)[:]), fitted(law="normal")
+    close(
+        plain.predict(X, return_std=True)[1], np.sqrt(law.noise + law.doubt) * scale_of(model), 1e-9
+    )
+    common = np.minimum(law.doubt, law.errors.reach * law.noise)
+    assert 0 < (common < law.doubt).sum() < 50
+    variance = law.errors.std() ** 2 * (law.noise + common) + law.doubt - common
+    close(std, np.sqrt(variance) * scale_of(model), 1e-12)
     quantiles = model.predict_quantiles(X, [0.05, 0.5, 0.95])
     close(quantiles[:, 1], mean, 1e-12)
     close(np.stack(model.predict_interval(X, 0.9), 1), quantiles[:, ::2], 1e-12)
@@ -79,6 +86,10 @@ def test_all_that_is_said_of_a_row_is_of_one_law():
     )
     slope = (levels[1] - levels[0]) / (2 * step)
     close(np.exp(model.log_predictive_density(X, y)), slope, 1e-4, 1e-12)
+
+
+def scale_of(model):
+    return model.target_scaling_.scale
 
 
 def _scaled(model, y):
@@ -92,6 +103,37 @@ def test_samples_have_the_law_of_the_intervals():
     for q in (0.025, 0.25, 0.5, 0.9):
         below = (sampled < model.predict_quantiles(X, q)).mean(axis=1)
         close(below, q, 0, 0.03)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_noise_that_is_mostly_small_leaves_doubts_where_there_are_no_rows(number):
+    rng = np.random.default_rng(number)
+
+    def noise(n):
+        return np.where(rng.random(n) < 0.05, 3.0, 0.05) * rng.standard_normal(n)
+
+    X = np.concatenate([rng.uniform(-3, 0, 200), rng.uniform(2, 5, 200)])[:, None]
+    y = np.sin(2 * X[:, 0]) + np.cos(0.7 * X[:, 0]) + noise(400)
+    model = BankRegressor(**SMALL, random_state=number).fit(X, y)
+    far = np.array([[0.9], [1.1], [9.0], [30.0]])
+    f = model.sample_y(far, 2000, random_state=0, noise=False)
+    for coverage in (0.5, 0.8, 0.95):
+        lower, upper = model.predict_interval(far, coverage)
+        held = ((lower[:, None] < f) & (f < upper[:, None])).mean(axis=1)
+        assert (held > coverage - 0.15).all()  # of the model's own functions
+    lower, upper = model.predict_interval(X, 0.5)
+    assert np.median(upper - lower) < 0.3  # and among the rows errors are small
+    latent = f.std(axis=1)
+    close(model.predict(far, return_std=True)[1][-1], latent[-1], 0.35)
+
+
+def test_rows_that_are_repeated_and_rows_of_weight_two_are_enough_alike():
+    X, y = simulate("heavy tails", LEAST_ROWS // 2, 5)
+    options = {**SMALL, "n_warmup": 2, "random_state": 0}
+    weighed = BankRegressor(**options).fit(X, y, np.full(len(X), 2.0))
+    repeated = BankRegressor(**options).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    assert weighed.error_law_ is not None
+    close(weighed.error_law_.quantile(0.9), repeated.error_law_.quantile(0.9), 1e-6)
 
 
 def test_few_rows_or_draws_keep_the_laws_of_the_model():
@@ -108,8 +150,8 @@ def test_few_rows_or_draws_keep_the_laws_of_the_model():
 
 
 def test_a_fit_outlives_errors_that_are_no_numbers(monkeypatch):
-    module = "banklearn.estimators.regressor.standardised_errors"
-    monkeypatch.setattr(module, lambda draws, X, *_: np.full(len(X), np.nan))
+    module = "banklearn.estimators.regressor.left_out_errors"
+    monkeypatch.setattr(module, lambda draws, X, *_: Errors(*np.full((3, len(X)), np.nan)))
     X, y = simulate("normal", LEAST_ROWS, 5)
     model = BankRegressor(**{**SMALL, "n_warmup": 2}, random_state=0).fit(X, y)
     assert model.error_law_ is None
@@ -224,6 +266,7 @@ def test_files_and_pickles_keep_the_law(tmp_path):
     for again in (load_model(tmp_path / "model.bank"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.error_law_.scale, model.error_law_.scale)
         np.testing.assert_array_equal(again.error_law_.share, model.error_law_.share)
+        assert again.error_law_.reach == model.error_law_.reach < np.inf
         for a, b in zip(again.predict_interval(X), model.predict_interval(X), strict=True):
             np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(
@@ -233,7 +276,9 @@ def test_files_and_pickles_keep_the_law(tmp_path):
 
 def without_law(meta, arrays):
     """A file as it was before there was a law of errors."""
-    del meta["parameters"]["error_law"], arrays["errors/scale"], arrays["errors/share"]
+    del meta["parameters"]["error_law"]
+    for name in ("scale", "share", "reach"):
+        del arrays[f"errors/{name}"]
 
 
 def test_files_and_pickles_without_one_predict_as_they_did(tmp_path):
@@ -276,6 +321,10 @@ def both(scale, share):
         (both([], []), "between 1 and 64"),
         (both(np.arange(1.0, 66.0), np.full(65, 1 / 65)), "between 1 and 64"),
         (put("share", [1.0]), "errors/share"),
+        (put("reach", [-0.1]), "errors/reach"),
+        (put("reach", [np.inf]), "errors/reach"),
+        (put("reach", [np.nan]), "errors/reach"),
+        (put("reach", [0.1, 0.2]), "errors/reach"),
         (put("scale", [[1.0]]), "2 dimensions"),
         (lambda meta, arrays: arrays.pop("errors/scale"), "errors/share"),
         (lambda meta, arrays: arrays.pop("errors/share"), "errors/share"),

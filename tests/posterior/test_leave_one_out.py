@@ -6,7 +6,7 @@ from scipy.stats import t as student_t
 
 from banklearn.numerics.streams import Streams
 from banklearn.posterior.draws import regression_draw
-from banklearn.posterior.leave_one_out import importance, standardised_errors, without_each
+from banklearn.posterior.leave_one_out import importance, left_out_errors, without_each
 from banklearn.sampler import sweep
 from banklearn.sampler.sweep import Model
 from helpers import close, dense_log_evidence, make_problem, plain_features
@@ -21,7 +21,10 @@ def draw_of(problem, chain_id=0):
 
 
 def refitted(problem, i, left_out):
-    """Location, scale and degrees of freedom at row i from a regression with less of that row."""
+    """Location, scale and degrees of freedom at row i from a regression with less of that row.
+
+    And the relative variance of the function.
+    """
     Phi = plain_features(problem.X, problem.state.W, problem.trend)
     weight = np.ones(len(Phi)) if problem.weight is None else problem.weight.copy()
     weight[i] -= left_out
@@ -29,8 +32,8 @@ def refitted(problem, i, left_out):
     mean = np.linalg.solve(A, Phi.T @ (weight * problem.y))
     a_n = problem.prior.a0 + 0.5 * weight.sum()
     b_n = problem.prior.b0 + 0.5 * ((weight * problem.y**2).sum() - mean @ A @ mean)
-    relative = 1.0 + Phi[i] @ np.linalg.solve(A, Phi[i])
-    return Phi[i] @ mean, np.sqrt(b_n / a_n * relative), 2 * a_n
+    relative = Phi[i] @ np.linalg.solve(A, Phi[i])
+    return Phi[i] @ mean, np.sqrt(b_n / a_n * (1.0 + relative)), 2 * a_n, relative
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -39,17 +42,18 @@ def test_a_row_leaves_as_if_it_had_not_been_there(trend, weighted):
     problem = make_problem(4, N=30, M=FEW, trend=trend, weighted=weighted)
     left_out = np.ones(30) if problem.weight is None else np.minimum(problem.weight, 1.0)
     assert not weighted or 0 < (left_out < 1).sum() < 30
-    location, scale, dof = without_each(
+    location, scale, dof, relative = without_each(
         [draw_of(problem)], problem.X, problem.y, left_out, problem.trend
     )
     for i in range(30):
-        expected = refitted(problem, i, left_out[i])
+        *expected, doubt = refitted(problem, i, left_out[i])
         close((location[0, i], scale[0, i], dof[0, i]), expected, 1e-8)
+        close(relative[i], doubt, 1e-8)
 
 
 def test_its_density_is_the_evidence_that_it_adds():
     problem = make_problem(5, N=20, M=FEW)
-    location, scale, dof = without_each([draw_of(problem)], problem.X, problem.y, 1.0, "none")
+    location, scale, dof, _ = without_each([draw_of(problem)], problem.X, problem.y, 1.0, "none")
     log_p = student_t.logpdf((problem.y - location) / scale, dof)[0] - np.log(scale[0])
     Phi = plain_features(problem.X, problem.state.W)
     prior, lam = problem.prior, problem.state.lam
@@ -83,10 +87,13 @@ def test_the_largest_weights_are_cut_at_ten_times_the_mean_of_a_hundred():
 
 def test_errors_of_one_draw_are_those_of_regressions_made_anew():
     problem = make_problem(6, N=40, M=FEW)
-    z = standardised_errors([draw_of(problem)], problem.X, problem.y, None, "none")
+    found = left_out_errors([draw_of(problem)], problem.X, problem.y, None, "none")
     for i in range(40):
-        location, scale, dof = refitted(problem, i, 1.0)
-        close(z[i], (problem.y[i] - location) / (scale * np.sqrt(dof / (dof - 2))), 1e-7)
+        location, scale, dof, relative = refitted(problem, i, 1.0)
+        variance = scale**2 * dof / (dof - 2)
+        close(found.error[i], problem.y[i] - location, 1e-7)
+        close(found.noise[i], variance / (1.0 + relative), 1e-7)
+        close(found.doubt[i], variance * relative / (1.0 + relative), 1e-7)
 
 
 def test_errors_of_several_draws_are_those_of_their_mixture():
@@ -97,8 +104,8 @@ def test_errors_of_several_draws_are_those_of_their_mixture():
         for lam, c in ((0.5, 0), (0.6, 0), (0.5, 1))
     ]
     left_out = np.minimum(problem.weight, 1.0)
-    location, scale, dof = without_each(draws, problem.X, problem.y, left_out, "none")
-    z = standardised_errors(draws, problem.X, problem.y, problem.weight, "none")
+    location, scale, dof, relative = without_each(draws, problem.X, problem.y, left_out, "none")
+    found = left_out_errors(draws, problem.X, problem.y, problem.weight, "none")
     for i in range(25):
         laws = [
             student_t(v, m, s)
@@ -110,5 +117,7 @@ def test_errors_of_several_draws_are_those_of_their_mixture():
         share[2] = 1 / 3
         means = np.array([law.mean() for law in laws])
         mean = share @ means
-        variance = share @ np.array([law.var() for law in laws]) + share @ (means - mean) ** 2
-        close(z[i], (problem.y[i] - mean) / np.sqrt(variance), 1e-9)
+        within = share @ np.array([law.var() for law in laws])
+        close(found.error[i], problem.y[i] - mean, 1e-9)
+        close(found.noise[i], within / (1.0 + relative[i]), 1e-9)
+        close(found.noise[i] + found.doubt[i], within + share @ (means - mean) ** 2, 1e-9)

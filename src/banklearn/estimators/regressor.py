@@ -18,10 +18,11 @@ from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.draws import regression_draw
 from banklearn.posterior.error_law import ErrorLaw, LearnedLaw, fit_error_law, least_std
-from banklearn.posterior.leave_one_out import POWER, standardised_errors
+from banklearn.posterior.leave_one_out import POWER, left_out_errors
 from banklearn.posterior.predict import (
     Law,
     features_of,
+    noise_variance,
     regression_law,
     regression_mean,
     row_blocks,
@@ -126,7 +127,8 @@ class BankRegressor(RegressorMixin, BankBase):
     draws_ : list of Draw
         The kept draws.
     error_law_ : ErrorLaw or None
-        The law of errors in units of the model's predictive deviation; None is the model's own.
+        The law of errors in units of the predictive deviation at training rows; None is the
+        model's own.
     trace_ : list of dict
         Per chain: log evidence, acceptance, number of components and more, for every sweep.
     schedule_ : list of dict
@@ -303,25 +305,35 @@ class BankRegressor(RegressorMixin, BankBase):
         law = regression_law(self.draws_, rows, self.trend_)
         if self.error_law_ is None:
             return law
-        return LearnedLaw(law.mean(), law.std(), self.error_law_)
+        noise = np.full(len(rows), noise_variance(self.draws_))
+        return LearnedLaw(
+            law.mean(), noise, np.maximum(law.std() ** 2 - noise, 0.0), self.error_law_
+        )
 
     def _look_back(self, X: Array, y: Array, weight: Array | None) -> None:
         """The law of errors, where there is enough to learn it from."""
         self.error_law_ = None
-        if self.error_law == "normal" or len(X) < LEAST_ROWS or len(self.draws_) < LEAST_DRAWS:
+        # Equal rows may have been merged; a row of weight w is w rows.
+        rows = len(X) if weight is None else max(len(X), float(weight.sum()))
+        if self.error_law == "normal" or rows < LEAST_ROWS or len(self.draws_) < LEAST_DRAWS:
             return
         self.error_law_ = self._law_of_errors(X, y, weight)
 
     def _law_of_errors(
-        self, X: Array, y: Array, weight: Array | None, power: float = POWER
+        self,
+        X: Array,
+        y: Array,
+        weight: Array | None,
+        power: float = POWER,
+        reach: float | None = None,
     ) -> ErrorLaw | None:
         """The law of the errors of training rows, draws counting by this power of 1 / p.
 
         None where they are no numbers: whatever went wrong, draws of a long fit are worth keeping.
         """
         with limited_to(1):  # the same bits on any number of cores
-            z = standardised_errors(self.draws_, X, y, weight, self.trend_, power)
-        if not np.isfinite(z).all():
+            errors = left_out_errors(self.draws_, X, y, weight, self.trend_, power)
+        if not np.isfinite(errors).all():
             return None
         draw = self.draws_[0]
-        return fit_error_law(z, weight, least_std(draw.dof, draw.mu_n.shape[-1]))
+        return fit_error_law(errors, weight, least_std(draw.dof, draw.mu_n.shape[-1]), reach)

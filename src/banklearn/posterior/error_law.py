@@ -5,15 +5,23 @@ on average while its intervals are not: few large errors beside many small ones.
 normal laws about zero whose scales are a fixed grid can take any such shape, and its shares have
 one best value, which the EM algorithm finds (the nonparametric maximum likelihood of Kiefer and
 Wolfowitz, 1956).
+
+A predictive variance has two parts, that of the noise v and that of the doubt about the function u.
+Among the rows errors tell of their sum. Far from the rows u is nearly all of it, and that noise is
+mostly small says nothing of it. So doubt is scaled with the noise as far as it is common among the
+training rows, up to ``reach`` v, and what exceeds that comes on top as it is:
+
+    variance of part k = scale_k^2 (v + min(u, reach v)) + max(u - reach v, 0)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr, ndtri
 
 Array = NDArray[np.float64]
@@ -23,23 +31,39 @@ SCALES = 2.0 ** (np.arange(-28, 25) / 4)
 #: Shares below this are left out: no row in a million.
 SMALLEST_SHARE = 1e-6
 #: The learned deviation is at least so many of the model's. It is less only where the prior of the
-#: noise rules, since there is none; far from the rows the model's doubts must not go with it.
+#: noise rules, since there is none.
 LEAST_STD = 0.5
+#: Doubt is common up to that of this share of the training rows, in units of the noise's variance.
+COMMON = 0.5
 #: With fewer rows for each weight than this, it is at least the model's own: frequencies can go so
 #: far towards single rows that errors of rows left out say little.
 ROWS_A_WEIGHT = 10
 STEPS = 500
+BISECTIONS = 60
 TOLERANCE = 1e-6
 #: Errors beyond this are taken to lie at this distance.
 FARTHEST = 1e150
 
 
+class Errors(NamedTuple):
+    """Errors of n rows, and what the model says of their variance: noise, doubt; (n,) each."""
+
+    error: Array
+    noise: Array
+    doubt: Array
+
+
 @dataclass(frozen=True)
 class ErrorLaw:
-    """K normal laws about zero: scale (K,) and share (K,), which adds up to one."""
+    """K normal laws about zero: scale (K,) and share (K,), which adds up to one.
+
+    reach: doubt about the function is scaled up to so many times the noise's variance; infinite in
+    model files of before there was a limit.
+    """
 
     scale: Array
     share: Array
+    reach: float = math.inf
 
     def std(self) -> float:
         """Standard deviation."""
@@ -57,33 +81,29 @@ class ErrorLaw:
 
     def quantile(self, q: float) -> float:
         """The value that a share q of errors stays below."""
-        tail = min(q, 1.0 - q)
-
-        def excess(distance: float) -> float:
-            return float(self.cdf(np.array(-distance))) - tail
-
-        # No nearer than the narrowest law's quantile, no farther out than the widest's.
-        near, far = (-ndtri(tail) * self.scale[[0, -1]]).tolist()
-        if excess(near) <= 0.0:  # there is one law alone, or rounding sees no other
-            distance = near
-        elif excess(far) >= 0.0:
-            distance = far
-        else:
-            distance = brentq(excess, near, far, xtol=1e-12)
-        return float(np.copysign(distance, q - 0.5))
+        return float(quantiles(self.scale[None, :], self.share, q)[0])
 
     def factors(self, n: int, rng: np.random.Generator) -> Array:
         """Scales of n errors drawn from this law, (n,)."""
         return np.asarray(rng.choice(self.scale, n, p=self.share / self.share.sum()))
 
+    def variances(self, noise: Array, doubt: Array) -> Array:
+        """Of the K parts at n rows with these variances of noise and of the function, (n, K)."""
+        common = np.minimum(doubt, self.reach * noise)
+        return (noise + common)[:, None] * self.scale**2 + (doubt - common)[:, None]
+
 
 @dataclass(frozen=True)
 class LearnedLaw:
-    """Predictive laws of n rows: centre and spread (n,), errors of one law in these units."""
+    """Predictive laws of n rows: centre, variance of noise, of the function (n,), law of errors."""
 
     centre: Array
-    spread: Array
+    noise: Array
+    doubt: Array
     errors: ErrorLaw
+
+    def _scales(self) -> Array:
+        return np.sqrt(self.errors.variances(self.noise, self.doubt))
 
     def mean(self) -> Array:
         """Mean, (n,)."""
@@ -91,21 +111,41 @@ class LearnedLaw:
 
     def std(self) -> Array:
         """Standard deviation, (n,)."""
-        return self.spread * self.errors.std()
+        return np.asarray(
+            np.sqrt(self.errors.variances(self.noise, self.doubt) @ self.errors.share)
+        )
 
     def cdf(self, y: Array) -> Array:
         """P(Y <= y) per row, (n,)."""
-        return self.errors.cdf((y - self.centre) / self.spread)
+        return np.asarray(ndtr((y - self.centre)[:, None] / self._scales()) @ self.errors.share)
 
     def log_density(self, y: Array) -> Array:
         """log p(y) per row, (n,)."""
+        scales = self._scales()
         with np.errstate(over="ignore"):  # so far out that it has no number
-            z = (y - self.centre) / self.spread
-        return self.errors.log_density(z) - np.log(self.spread)
+            z = np.clip((y - self.centre)[:, None] / scales, -FARTHEST, FARTHEST)
+        shares = self.errors.share / np.sqrt(2.0 * np.pi)
+        return np.asarray(logsumexp(-0.5 * z**2 - np.log(scales), axis=1, b=shares))
 
     def quantile(self, q: float) -> Array:
         """Quantile, (n,)."""
-        return np.asarray(self.centre + self.spread * self.errors.quantile(q))
+        return self.centre + quantiles(self._scales(), self.errors.share, q)
+
+
+def quantiles(scales: Array, share: Array, q: float) -> Array:
+    """Quantiles of n mixtures of normal laws about zero, scales (n, K), by bisection: (n,).
+
+    They are no nearer than that of the narrowest part, and no farther out than that of the widest.
+    """
+    tail = min(q, 1.0 - q)
+    near, far = -ndtri(tail) * np.stack([scales.min(axis=1), scales.max(axis=1)])
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (near + far)
+        too_near = ndtr(-middle[:, None] / scales) @ share > tail
+        near, far = np.where(too_near, middle, near), np.where(too_near, far, middle)
+        if np.all(far - near <= 1e-12 * far):
+            break
+    return np.asarray(np.copysign(0.5 * (near + far), q - 0.5))
 
 
 def least_std(rows: float, weights: int) -> float:
@@ -113,15 +153,24 @@ def least_std(rows: float, weights: int) -> float:
     return LEAST_STD if rows >= ROWS_A_WEIGHT * weights else 1.0
 
 
-def fit_error_law(z: Array, weight: Array | None = None, least: float = LEAST_STD) -> ErrorLaw:
-    """The shares of highest likelihood for errors z (n,); a row of weight w counts as w rows.
+def fit_error_law(
+    errors: Errors,
+    weight: Array | None = None,
+    least: float = LEAST_STD,
+    reach: float | None = None,
+) -> ErrorLaw:
+    """The shares of highest likelihood for errors of n rows; a row of weight w counts as w rows.
 
-    A law whose deviation is below the least is stretched to it.
+    A law whose deviation is below the least is stretched to it. Without a reach doubt is scaled as
+    far as it is common.
     """
-    mass = np.ones(len(z)) if weight is None else weight
+    mass = np.ones(len(errors.error)) if weight is None else weight
     mass = mass / mass.sum()
+    reach = common_doubt(errors, mass) if reach is None else reach
+    grid = ErrorLaw(SCALES, np.ones(len(SCALES)), reach)
+    scales = np.sqrt(grid.variances(errors.noise, errors.doubt))
     # Relative to each row's best scale: densities of far errors would be zero for all of them.
-    log_p = -0.5 * (z[:, None] / SCALES) ** 2 - np.log(SCALES)
+    log_p = -0.5 * (errors.error[:, None] / scales) ** 2 - np.log(scales)
     p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     share = np.full(len(SCALES), 1.0 / len(SCALES))
     for _ in range(STEPS):
@@ -129,5 +178,13 @@ def fit_error_law(z: Array, weight: Array | None = None, least: float = LEAST_ST
         if np.abs(share - before).max() < TOLERANCE:
             break
     kept = share > SMALLEST_SHARE
-    law = ErrorLaw(SCALES[kept], share[kept] / share[kept].sum())
-    return ErrorLaw(law.scale * max(least / law.std(), 1.0), law.share)
+    law = ErrorLaw(SCALES[kept], share[kept] / share[kept].sum(), reach)
+    return replace(law, scale=law.scale * max(least / law.std(), 1.0))
+
+
+def common_doubt(errors: Errors, mass: Array) -> float:
+    """The doubt that this share of the rows does not exceed, by the noise; mass adds up to one."""
+    doubt = errors.doubt / errors.noise
+    order = np.argsort(doubt)
+    place = int(np.searchsorted(np.cumsum(mass[order]), COMMON))
+    return float(doubt[order[min(place, len(order) - 1)]])

@@ -20,6 +20,7 @@ from scipy.stats import t as student_t
 
 from banklearn.model.features import Trend
 from banklearn.posterior.draws import Draw
+from banklearn.posterior.error_law import Errors
 from banklearn.posterior.predict import PREDICT_ROWS, latent, row_blocks, variance_factor
 
 Array = NDArray[np.float64]
@@ -33,38 +34,42 @@ POWER = 2.0
 BLOCK = 1 << 18
 
 
-def standardised_errors(
+def left_out_errors(
     draws: Sequence[Draw],
     X: Array,
     y: Array,
     weight: Array | None,
     trend: Trend,
     power: float = POWER,
-) -> Array:
-    """(y - mean) / deviation of each row given the others, (n,).
+) -> Errors:
+    """y - mean of each row given the others, and the variances of noise and function there.
 
     X (n, d) and y (n,) are training rows in model units; draws count by this power of 1 / p. Of a
     row that stands for w rows, one (or the whole row, if w is less) is left out.
     """
     chain = np.array([draw.chain for draw in draws])
-    z = np.empty(len(X))
+    found = Errors(*np.empty((3, len(X))))
     for part in row_blocks(X, min(max(BLOCK // len(draws), 1), PREDICT_ROWS)):
         left_out = 1.0 if weight is None else np.minimum(weight[part], 1.0)
-        location, scale, dof = without_each(draws, X[part], y[part], left_out, trend)
+        location, scale, dof, relative = without_each(draws, X[part], y[part], left_out, trend)
         log_p = student_t.logpdf((y[part] - location) / scale, dof) - np.log(scale)
         share = importance(power * log_p, chain)
         mean = (share * location).sum(axis=0)
-        variance = share * (scale**2 * variance_factor(dof) + (location - mean) ** 2)
-        z[part] = (y[part] - mean) / np.sqrt(variance.sum(axis=0))
-    return z
+        within = (share * scale**2 * variance_factor(dof)).sum(axis=0)
+        found.error[part] = y[part] - mean
+        found.noise[part] = within / (1.0 + relative)
+        between = (share * (location - mean) ** 2).sum(axis=0)
+        found.doubt[part] = within * relative / (1.0 + relative) + between
+    return found
 
 
 def without_each(
     draws: Sequence[Draw], X: Array, y: Array, left_out: Array | float, trend: Trend
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Location, scale and degrees of freedom of y_i given W and the other rows, (S, n) each.
 
-    Leverages of a draw come from a sketch of A^-1 and are rough; their mean over draws is not.
+    Last comes the variance of the function by that of the noise, (n,): leverages of a draw come
+    from a sketch of A^-1 and are rough; their mean over draws is not.
     """
     f, h = np.empty((len(draws), len(X))), np.zeros(len(X))
     for s, draw in enumerate(draws):
@@ -77,8 +82,9 @@ def without_each(
     # b_n and a_n without the row: its part of b_n is (y - f)^2 / (2 (1 - h)).
     part = left_out * (y - f) ** 2 / (stays * noise * dof)
     noise = noise * dof * (1.0 - np.minimum(part, LARGEST_LEVERAGE)) / (dof - left_out)
-    scale = np.sqrt(noise * (1.0 + h / stays))
-    return y - (y - f) / stays, scale, np.broadcast_to(dof - left_out, f.shape)
+    relative = h / stays
+    scale = np.sqrt(noise * (1.0 + relative))
+    return y - (y - f) / stays, scale, np.broadcast_to(dof - left_out, f.shape), relative
 
 
 def importance(log_p: Array, chain: NDArray[np.intp]) -> Array:

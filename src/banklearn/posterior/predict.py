@@ -106,6 +106,12 @@ def regression_law(draws: Sequence[Draw], X: Array, trend: Trend, observed: bool
     return Law(location, scale, np.array([draw.dof for draw in draws]))
 
 
+def noise_variance(draws: Sequence[Draw]) -> float:
+    """The noise's part of the variance of the predictive law, the same at all rows."""
+    noise, dof = np.array([(draw.noise, draw.dof) for draw in draws]).T
+    return float(np.mean(noise * variance_factor(dof)))
+
+
 def regression_mean(draws: Sequence[Draw], X: Array, trend: Trend) -> Array:
     """Mean of the predictive law, without its spread: (n,)."""
     total = np.zeros(len(X))

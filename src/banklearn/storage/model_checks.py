@@ -171,6 +171,8 @@ def check_shapes(meta: Mapping[str, Any], table: Table) -> None:
         if not 1 <= K <= MOST_LAWS:
             fail(f"a law of errors has between 1 and {MOST_LAWS} parts, not {K}.")
         expected |= {f"errors/{n}": ("f8", (K,)) for n in ("scale", "share")}
+        if "errors/reach" in table:
+            expected["errors/reach"] = ("f8", (1,))
     if "features/lengths" in table:
         expected |= _strings(table, "features", D)
     if "extra" in table:
@@ -263,6 +265,8 @@ def _check_errors(arrays: Arrays) -> None:
     _all("errors/share", arrays, lambda a: (a > 0) & (a <= 1), "above zero and at most one")
     if not abs(float(arrays["errors/share"].sum()) - 1.0) <= 1e-6:
         fail("the shares of a law of errors do not add up to one.")
+    if "errors/reach" in arrays:
+        _all("errors/reach", arrays, lambda a: (a >= 0) & (a < math.inf), "finite, at least zero")
 
 
 def check_components(counts: NDArray[Any], total: int) -> None:

@@ -132,7 +132,7 @@ def to_parts(model: StoredModel) -> tuple[dict[str, Any], Arrays]:
     if model.feature_names is not None:
         arrays |= _string_arrays("features", model.feature_names)
     if model.error_law is not None:
-        arrays |= {f"errors/{f.name}": getattr(model.error_law, f.name) for f in fields(ErrorLaw)}
+        arrays |= _error_arrays(model.error_law)
     if model.extra:
         arrays["extra"] = pack_extra(model.extra)
     label = None
@@ -254,7 +254,14 @@ def _input_scaling(kind: Any, arrays: Parts) -> InputScaling:
 def _error_law(arrays: Parts) -> ErrorLaw | None:
     if "errors/scale" not in arrays:  # the model's own, as all once were
         return None
-    return ErrorLaw(arrays["errors/scale"], arrays["errors/share"])
+    reach = arrays.get("errors/reach")  # once there was no limit
+    limit = {} if reach is None else {"reach": float(reach[0])}
+    return ErrorLaw(arrays["errors/scale"], arrays["errors/share"], **limit)
+
+
+def _error_arrays(law: ErrorLaw) -> Arrays:
+    reach = {"errors/reach": np.array([law.reach])} if np.isfinite(law.reach) else {}
+    return {"errors/scale": law.scale, "errors/share": law.share} | reach
 
 
 def _joined(traces: Sequence[Any]) -> NDArray[Any]:
