@@ -17,12 +17,13 @@ from banklearn.posterior.functions import draw_weights, evenly, function_at
 from banklearn.posterior.kernel import LearnedKernel
 from banklearn.posterior.lengths import Estimate, function_length, half_lag, kernel_lengths
 from banklearn.posterior.oscillations import Line, density_peaks, spectral_lines
+from banklearn.posterior.relevance import any_order, relevance
 from banklearn.posterior.scaling import InputScaling
 
 Array = NDArray[np.float64]
 
-#: Rows and draws that relevance is averaged over, and slices that periods are looked for in.
-ROWS, DRAWS, SLICES = 256, 24, 8
+#: Draws that are looked at, and slices that periods are looked for in.
+DRAWS, SLICES = 24, 8
 #: Places at which a draw's function is looked at along an input, all slices together.
 MOST_PLACES = 1 << 15
 #: With many inputs, periods are looked for along the most relevant ones.
@@ -136,10 +137,10 @@ def explain_kernel(
     scaling, draws = kernel.scaling, evenly(kernel.draws, DRAWS)
     rng = np.random.default_rng(0)
     weights = [draw_weights(draw, rng) for draw in draws]
-    rows = X[np.linspace(0, len(X) - 1, min(ROWS, len(X))).round().astype(int)]
-    shares = relevance(draws, weights, scaling, trend, rows, rng)
+    slices = X[any_order(X)[np.linspace(0, len(X) - 1, SLICES).astype(int)]]
+    shares = relevance(draws, weights, scaling, trend, X, coverage)
     used = np.flatnonzero(scaling.used)
-    candidates = set(used[np.argsort(-np.median(shares, axis=0), kind="stable")][:MOST_INPUTS])
+    candidates = set(used[np.argsort([-one.value for one in shares], kind="stable")][:MOST_INPUTS])
     tail = 0.5 * (1.0 - coverage)
     z = float(ndtri(1.0 - tail))
 
@@ -158,7 +159,7 @@ def explain_kernel(
         shown = None
         wide = len(np.unique(x)) > FEWEST_VALUES and float(np.ptp(x)) > NARROW * unit
         if column in candidates and wide:
-            f = along(draws, weights, scaling, trend, X, rows, column)
+            f = along(draws, weights, scaling, trend, X, slices, column)
             lines = find_lines(draws, f, scaling, x, i)
             if f is not None and all(of == "function" for _, of in lines):
                 shown = function_length(f, float(np.ptp(x)), [line for line, _ in lines], z)
@@ -171,7 +172,7 @@ def explain_kernel(
                 length_scale=shown or estimate(told),
                 length_scale_of="function" if shown else "kernel",
                 half_lag=estimate(half) if np.isfinite(half).all() else None,
-                relevance=estimate(shares[:, i]),
+                relevance=shares[i],
                 oscillations=tuple(
                     Oscillation(Estimate(*line.period(z)), line.share, of) for line, of in lines
                 ),
@@ -180,51 +181,24 @@ def explain_kernel(
     return KernelExplanation(tuple(inputs), coverage, local=not scaling.linear)
 
 
-def relevance(
-    draws: Sequence[Draw],
-    weights: Sequence[Array],
-    scaling: InputScaling,
-    trend: Trend,
-    rows: Array,
-    rng: np.random.Generator,
-) -> Array:
-    """Total Sobol index of each varying input in each draw, (S, d): E[(f - f')^2] / 2 Var f.
-
-    f' is f with that input taken from another row. At most 1.
-    """
-    Xs = scaling(rows)
-    other = Xs[rng.permutation(len(Xs))]
-    out = np.zeros((len(draws), Xs.shape[1]))
-    for s, (draw, beta) in enumerate(zip(draws, weights, strict=True)):
-        f = function_at(draw, beta, Xs, trend)
-        variance = float(f.var(axis=1).sum())
-        for i in range(Xs.shape[1] if variance > 0 else 0):
-            changed = Xs.copy()
-            changed[:, i] = other[:, i]
-            moved = function_at(draw, beta, changed, trend) - f
-            out[s, i] = min(0.5 * float((moved**2).mean(axis=1).sum()) / variance, 1.0)
-    return out
-
-
 def along(
     draws: Sequence[Draw],
     weights: Sequence[Array],
     scaling: InputScaling,
     trend: Trend,
     X: Array,
-    rows: Array,
+    slices: Array,
     column: int,
 ) -> Array | None:
     """Each draw's function on an even grid over the range of one input, (S, slices * tasks, n).
 
-    The other inputs are those of a few rows. There are eight places, at least four, for a cycle of
-    the fastest frequency; None where that is too many, since oscillations faster than the places
-    would be seen as slow ones.
+    The other inputs are those of each slice. There are eight places, at least four, for a cycle
+    of the fastest frequency; None where that is too many, since oscillations faster than the
+    places would be seen as slow ones.
     """
     low, high = float(X[:, column].min()), float(X[:, column].max())
     fastest = _fastest(draws, scaling, int(scaling.used[:column].sum()))
-    single = X.shape[1] == 1
-    slices = rows[:1] if single else rows[np.linspace(0, len(rows) - 1, SLICES).astype(int)]
+    slices = slices[:1] if X.shape[1] == 1 else slices
     cycles = fastest * (high - low) / (2.0 * np.pi)
     most = MOST_PLACES // len(slices)
     if 4.0 * cycles > most:

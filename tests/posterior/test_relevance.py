@@ -1,0 +1,111 @@
+"""Relevance of inputs is that over all pairs of rows, in any order, with an interval that holds."""
+
+from functools import cache
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from banklearn import BankRegressor
+from banklearn.model.features import trend_columns
+from banklearn.posterior import relevance as module
+from banklearn.posterior.functions import draw_weights, function_at
+from fitted import one_input
+
+M, D = 7, 3
+
+
+@cache
+def products():
+    """A fit to f = x0 x1 + 0.7 x1 x2 on a grid, where the indices are 1 / 1.49, 1, 0.49 / 1.49."""
+    X = np.array(list(product(np.linspace(-1.5, 1.5, 6), repeat=D)))
+    y = X[:, 0] * X[:, 1] + 0.7 * X[:, 1] * X[:, 2]
+    model = BankRegressor(48, n_chains=2, n_warmup=80, n_draws=8, random_state=0)
+    return model.fit(X, y), X
+
+
+def by_hand(draw, beta, X, trend):
+    """Mean squared changes over all pairs, one shuffled row after the other."""
+    f = function_at(draw, beta, X, trend).copy()
+    changed = np.zeros(X.shape[1])
+    for i in range(X.shape[1]):
+        for b in range(len(X)):
+            other = X.copy()
+            other[:, i] = X[b, i]
+            changed[i] += ((function_at(draw, beta, other, trend) - f) ** 2).sum() / len(X) ** 2
+    return changed, ((f[:, :, None] - f[:, None, :]) ** 2).mean(axis=(1, 2)).sum()
+
+
+@pytest.mark.parametrize("tasks", [1, 3])
+@pytest.mark.parametrize("trend", ["none", "constant", "linear"])
+def test_a_product_of_matrices_is_all_pairs(trend, tasks, seed):
+    rng = np.random.default_rng(seed)
+    draw = SimpleNamespace(W=2.0 * rng.standard_normal((M, D)))
+    beta = rng.standard_normal((tasks, trend_columns(trend, D) + 2 * M))
+    X = rng.standard_normal((12, D))
+    changed, total = module.squares(draw, beta, X, trend)
+    plain, all_of_it = by_hand(draw, beta, X, trend)
+    np.testing.assert_allclose(changed, plain, rtol=1e-9)
+    assert total == pytest.approx(all_of_it, rel=1e-9)
+
+
+def test_interactions_count_for_each_input_in_them():
+    model, X = products()
+    found = [one.relevance for one in model.explain(X).inputs]
+    rng = np.random.default_rng(0)
+    shares = []
+    for draw in model.draws_:
+        changed, total = by_hand(
+            draw, draw_weights(draw, rng), model.input_scaling_(X), model.trend_
+        )
+        shares.append(changed / total)
+    middle = np.minimum(np.median(shares, axis=0), 1.0)
+    np.testing.assert_allclose([one.value for one in found], middle, rtol=1e-9)
+    np.testing.assert_allclose([one.value for one in found], [1 / 1.49, 1, 0.49 / 1.49], atol=0.02)
+
+
+def test_the_only_input_has_all_of_it():
+    model, X, _ = one_input()
+    assert model.explain(X).inputs[0].relevance == pytest.approx((1.0, 1.0, 1.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [200, 700])
+def test_the_order_of_the_rows_makes_no_difference(n, seed):
+    model, _ = products()
+    X = np.random.default_rng(seed).standard_normal((n, D))
+    found = model.explain(X)
+    for _ in range(3):
+        assert model.explain(np.random.default_rng(seed).permutation(X)) == found
+
+
+def test_the_interval_holds_what_all_rows_would_tell(seed):
+    model, _ = products()
+    X = np.random.default_rng(seed).standard_normal((1500, D))
+    rng = np.random.default_rng(0)
+    weights = [draw_weights(draw, rng) for draw in model.draws_]
+    told = module.relevance(model.draws_, weights, model.input_scaling_, model.trend_, X, 0.999)
+    rows = model.input_scaling_(X)
+    parts = [
+        module.squares(draw, beta, rows, model.trend_)
+        for draw, beta in zip(model.draws_[:4], weights[:4], strict=True)
+    ]
+    exact = np.minimum(np.mean([changed / total for changed, total in parts], axis=0), 1.0)
+    for one, truth in zip(told, exact, strict=True):
+        assert one.low <= truth <= one.high
+        assert one.value == pytest.approx(truth, abs=0.06)
+
+
+def test_more_rows_than_a_set_widen_the_interval(monkeypatch):
+    model, X = products()
+    narrow = model.explain(X).inputs[0].relevance
+    monkeypatch.setattr(module, "ROWS", 50)
+    wide = model.explain(X).inputs[0].relevance
+    assert wide.high - wide.low > narrow.high - narrow.low
+    assert wide.low <= narrow.value <= wide.high
+
+
+def test_a_function_that_does_not_vary_has_nothing_to_lose():
+    model, X = products()
+    same = np.repeat(X[:1], 400, axis=0)
+    assert [one.relevance.value for one in model.explain(same).inputs] == [0.0] * D
