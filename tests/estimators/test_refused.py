@@ -10,7 +10,13 @@ import pyarrow as pa
 import pytest
 
 from adversarial import attempt
-from banklearn import BankClassifier, BankRegressor
+from banklearn import (
+    BankClassifier,
+    BankFeatures,
+    BankRegressor,
+    RareClassClassifier,
+    baselines,
+)
 from banklearn.bridges import point_model
 from banklearn.estimators.data import target_values
 from banklearn.estimators.polish import polish
@@ -19,6 +25,8 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 2))
 Y = X[:, 0] + 0.1 * RNG.standard_normal(30)
 SMALL = {"n_frequencies": 4, "n_warmup": 2, "n_draws": 2, "n_chains": 1, "random_state": 0}
+
+RIVALS = [name for name in baselines.__all__ if name.endswith(("Regressor", "Classifier"))]
 
 
 def small(**options):
@@ -397,3 +405,37 @@ def test_kernels_and_point_models_know_their_columns():
         with pytest.raises(ValueError, match=words):
             function(table[["b", "a"]])
     assert small().fit(X, Y).kernel_(table).shape == (30, 30)
+
+
+SEEDED = {
+    **{kind.__name__: kind for kind in (BankRegressor, BankClassifier, BankFeatures)},
+    **{kind.__name__: kind for kind in (RareClassClassifier, *map(vars(baselines).get, RIVALS))},
+}
+
+
+def seeded(name, value):
+    """A fit with that random_state, to numbers where the estimator has no classes."""
+    estimator = SEEDED[name](random_state=value)
+    return estimator.fit(X, Y > 0 if hasattr(estimator, "predict_proba") else Y)
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_a_generator_or_a_truth_value_is_no_random_state(name):
+    with pytest.raises(ValueError, match=r"is a Generator.*random_state=int\(rng\.integers"):
+        seeded(name, np.random.default_rng(0))
+    for value in (True, np.True_, [1]):
+        with pytest.raises(ValueError, match=r"whole number from 0 .* a RandomState or None, but"):
+            seeded(name, value)
+
+
+def test_samples_are_seeded_as_fits_are():
+    model = small().fit(X, Y)
+    with pytest.raises(ValueError, match=r"random_state must be .* but is a Generator"):
+        model.sample_y(X, random_state=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="but is True"):
+        model.sample_y(X, random_state=True)
+    for value in (None, np.random, 3, np.int64(3)):
+        assert model.sample_y(X, random_state=value).shape == (30, 1)
+    one, other = (model.sample_y(X, random_state=np.random.RandomState(3)) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(one, model.sample_y(X, random_state=3))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Number, Real
+from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from banklearn.limits import LARGEST_OPTION, MOST, MOST_SECONDS, MOST_SEED, SMALLEST_OPTION
 
@@ -88,12 +90,24 @@ def inside(name: str, value: Any) -> None:
 
 
 def seed(name: str, value: Any) -> None:
-    """A whole number that seeds a generator; scikit-learn judges objects."""
-    if not isinstance(value, Number | str):
+    """A whole number that seeds a generator, a RandomState (or NumPy's own), or None.
+
+    A Generator is refused: scikit-learn takes none, so that searches and pipelines which hand it
+    on would fail later; and a state that goes on with each use could not be written down with the
+    parameters, by which a model file or a checkpoint knows its fit.
+    """
+    if value is None or value is np.random or isinstance(value, np.random.RandomState):
         return
-    if not isinstance(value, Integral) or not 0 <= int(value) <= MOST_SEED:
+    if isinstance(value, np.random.Generator):
         raise ValueError(
-            f"{name} must be a whole number from 0 to {MOST_SEED}, but is {shown(value)}."
+            f"{name} must be a whole number, a RandomState or None, but is a Generator, which "
+            f"scikit-learn does not take. Draw a seed from it: {name}=int(rng.integers(2**32))."
+        )
+    whole_number = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole_number or not 0 <= int(value) <= MOST_SEED:
+        raise ValueError(
+            f"{name} must be a whole number from 0 to {MOST_SEED}, a RandomState or None, but is "
+            f"{shown(value)}."
         )
 
 

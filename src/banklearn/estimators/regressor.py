@@ -279,6 +279,7 @@ class BankRegressor(RegressorMixin, BankBase):
         """Joint draws at the rows of X, (n, n_samples), with noise unless switched off."""
         rows = self._rows(X)
         check.whole("n_samples", n_samples, 1)
+        check.seed("random_state", random_state)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
         out = np.empty((len(rows), n_samples))
         for s in range(n_samples):
