@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import WhiteKernel
 
 from banklearn.model.kernel import empirical_kernel, mixture_kernel
 from banklearn.numerics.streams import Streams
@@ -112,3 +114,20 @@ def test_transformed_inputs_have_no_lags():
         with pytest.raises(ValueError, match="input_scaling='standard'"):
             ask(np.zeros((2, 2)))
     assert not kernel.as_gp_kernel().is_stationary()
+
+
+def test_a_clone_for_gaussian_processes_is_equal_and_copies_no_draws():
+    kernel, rows = make_kernel()
+    own = kernel.as_gp_kernel()
+    other = make_kernel()[0].as_gp_kernel()
+    assert clone(own) == own
+    assert clone(own) != other
+    assert clone(own).learned is kernel
+    whole = 1.0 * own + WhiteKernel(1.0)
+    copied = clone(whole)
+    assert copied == whole
+    assert copied.k1.k2.learned is kernel
+    assert whole.clone_with_theta(whole.theta) == whole
+    close(copied(rows), whole(rows), 0)
+    np.testing.assert_array_equal(copied.set_params(k2__noise_level=0.2).theta[1], np.log(0.2))
+    assert copied != whole

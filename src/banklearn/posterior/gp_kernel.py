@@ -24,6 +24,14 @@ class BankKernel(NormalizedKernelMixin, Kernel):
             np.fill_diagonal(K, 1.0)
         return (K, np.empty((*K.shape, 0))) if eval_gradient else K
 
+    def __sklearn_clone__(self) -> BankKernel:
+        """The same learned kernel, which nothing here changes: equal, and without its draws copied.
+
+        scikit-learn clones kernels with every fit, and takes two for equal if their parameters
+        are; copies of all draws would neither be cheap nor be equal.
+        """
+        return BankKernel(self.learned)
+
     def is_stationary(self) -> bool:
         """Stationary in the transformed inputs."""
         return bool(self.learned.scaling.linear)
