@@ -198,3 +198,15 @@ def test_rows_to_predict_may_be_as_large_as_numbers_are(rival, bank, y, rows, sc
 def test_targets_near_the_largest_number_have_finite_predictions(rival):
     y = 1e307 * Y / np.abs(Y).max()
     assert np.isfinite(rival.fit(X, y).predict(HUGE, return_std=True)).all()
+
+
+@classifiers
+@pytest.mark.parametrize("labels", [LABELS, np.digitize(Y, [-0.4, 0.4])], ids=["two", "three"])
+def test_logarithms_of_probabilities(rival, labels):
+    model = clone(rival).fit(X, labels)
+    rows = np.vstack([X, 1e6 * X])
+    log_p, p = model.predict_log_proba(rows), model.predict_proba(rows)
+    np.testing.assert_allclose(np.exp(log_p), p, rtol=1e-12, atol=1e-300)
+    model.beta_ = 1e6 * model.beta_  # as sure as can be
+    assert model.predict_proba(rows).min() == 0.0
+    assert np.isfinite(model.predict_log_proba(rows)).all()

@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import get_scorer, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -369,3 +370,33 @@ def test_estimators_inside_a_pipeline_are_seeded_and_weights_need_a_taker():
 
 def test_a_class_of_next_to_no_weight_has_a_finite_cost():
     assert np.isfinite(costs(np.array([1.0, 1e-310]), 1.0)).all()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_scores_agree_with_what_is_predicted(classes):
+    rng = np.random.default_rng(classes)
+    y = np.repeat(np.arange(classes), [240, 20, 12][:classes])
+    X = rng.standard_normal((len(y), 2)) + 1.2 * y[:, None]
+    model = RareClassClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    score, p = model.decision_function(X), model.predict_proba(X)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p, rtol=1e-12)
+    assert model.power_ > 0
+    weighed = np.log(p * model.costs_)
+    if classes == 2:
+        assert score.shape == (len(X),)
+        np.testing.assert_allclose(score, weighed[:, 1] - weighed[:, 0], atol=1e-12)
+        np.testing.assert_array_equal(model.predict(X), model.classes_[(score > 0).astype(int)])
+        assert get_scorer("roc_auc")(model, X, y) == roc_auc_score(y, p[:, 1])
+    else:
+        np.testing.assert_allclose(score, weighed, rtol=1e-12)
+        np.testing.assert_array_equal(model.predict(X), model.classes_[score.argmax(axis=1)])
+    assert (model.predict(X) != p.argmax(axis=1)).any()
+
+
+def test_logarithms_of_what_is_certain_are_finite():
+    X = np.array([[-1e6], [-1e6 + 1], [1e6], [1e6 + 1]])
+    model = RareClassClassifier(LogisticRegression(), holdout=0.5, random_state=0)
+    model.fit(X, [0, 0, 1, 1])
+    assert model.predict_proba(X).min() == 0.0
+    assert np.isfinite(model.predict_log_proba(X)).all()
+    assert np.isfinite(model.decision_function(X)).all()

@@ -134,6 +134,10 @@ class FourierClassifier(ClassifierMixin, BaseEstimator):
         """Class probabilities (N, n_classes) at the mode of the weights."""
         return self._probabilities(self._logits(X))
 
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithm of :meth:`predict_proba`, finite where that is zero."""
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
         winners = self.predict_proba(X).argmax(axis=1)

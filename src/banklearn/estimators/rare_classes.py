@@ -158,18 +158,35 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the largest p_c cost_c, for each row."""
         check_is_fitted(self)
-        chosen = (self.estimator_.predict_proba(X) * self.costs_).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return np.asarray(self.classes_[self._weighed(X).argmax(axis=1)])
+
+    def decision_function(self, X: Any) -> Array:
+        """log(p_c cost_c) (n, C); of two classes (n,) that of the second less that of the first.
+
+        The class of the largest is the one that is predicted; of two classes the second is, where
+        the difference is above zero. Probabilities do not say which class that is.
+        """
+        check_is_fitted(self)
+        score = _log(self._weighed(X))
+        return score[:, 1] - score[:, 0] if len(self.costs_) == 2 else score
 
     def predict_proba(self, X: Any) -> Array:
         """The classifier's own probabilities (n, C), which costs do not change."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(X))
 
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithm of :meth:`predict_proba`, finite where that is zero."""
+        return _log(self.predict_proba(X))
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels."""
         return np.asarray(self.estimator_.classes_)
+
+    def _weighed(self, X: Any) -> Array:
+        """p_c cost_c (n, C)."""
+        return np.asarray(self.estimator_.predict_proba(X) * self.costs_)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Any]:
         """Rows, labels and weights; rows of weight zero are none. The estimator looks at values."""
@@ -304,6 +321,10 @@ def curve(p: Array, codes: Places, share: Array, weight: Array) -> Curve:
     return Curve(
         POWERS, unknown + (1.0 - unknown) * error, unknown + (1.0 - unknown) * bound, recall
     )
+
+
+def _log(p: Array) -> Array:
+    return np.asarray(np.log(np.maximum(p, np.finfo(float).tiny)))
 
 
 def _fit(estimator: Any, X: Any, y: NDArray[Any], weight: Array | None) -> Any:
