@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -210,3 +213,13 @@ def test_logarithms_of_probabilities(rival, labels):
     model.beta_ = 1e6 * model.beta_  # as sure as can be
     assert model.predict_proba(rows).min() == 0.0
     assert np.isfinite(model.predict_log_proba(rows)).all()
+
+
+@pytest.mark.parametrize(
+    "kind", [type(rival) for rival in (*REGRESSORS.values(), *CLASSIFIERS.values())]
+)
+def test_every_option_is_documented(kind):
+    listed = re.split("Parameters\n *-+\n|Attributes\n", kind.__doc__)[1]
+    named = {name for line in listed.splitlines() for name in re.findall(r"\w+", line)}
+    assert not set(inspect.signature(kind).parameters) - named
+    assert re.search(r"^ *random_state : int, RandomState or None; seed of", listed, re.MULTILINE)

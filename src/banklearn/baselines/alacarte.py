@@ -39,6 +39,8 @@ class AlaCarteRegressor(FourierRegressor):
         "evidence" goes by the marginal likelihood alone, as A la Carte was published.
     scaling, scales, holdout, max_search_rows, a0, b0, chunk_rows : as in ``RKSRegressor``, whose
         search also gives the bandwidth around which the starts lie.
+    random_state : int, RandomState or None; seed of the frequencies, the hold-out and the restarts.
+        The same number gives the same fit.
 
     Attributes
     ----------

@@ -98,6 +98,8 @@ class MKLRegressor(FourierRegressor):
     select : "holdout" chooses scaling, common bandwidth and ridge by hold-out error, and how far
         to go from uniform to learned weights as well; "evidence" chooses everything by evidence.
     scaling, scales, lams, holdout, max_search_rows, a0, b0, chunk_rows : as in ``RKSRegressor``.
+    random_state : int, RandomState or None; seed of the frequencies, the hold-out and the rows
+        of the search. The same number gives the same fit.
 
     Attributes
     ----------
@@ -203,6 +205,8 @@ class MKLClassifier(FourierClassifier):
     n_frequencies, kernels, multiples, weights : as in ``MKLRegressor``.
     scaling, scales, lams, select, holdout, n_shortlist, max_search_rows, chunk_rows : as in
         ``RKSClassifier``; the weights are learned on the rows of the search.
+    random_state : int, RandomState or None; seed of the frequencies, the hold-out and the rows
+        of the search. The same number gives the same fit.
 
     Attributes
     ----------

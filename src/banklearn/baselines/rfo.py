@@ -75,6 +75,8 @@ class RFOClassifier(FourierClassifier):
     max_iter : the most steps of the best start; how many is decided by the loss on held-out
         rows, then as many are taken on all rows.
     scaling, scales, holdout, max_search_rows, chunk_rows : as in ``RKSClassifier``.
+    random_state : int, RandomState or None; seed of the frequencies, the hold-out and the restarts.
+        The same number gives the same fit.
 
     Attributes
     ----------

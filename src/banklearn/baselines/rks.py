@@ -45,6 +45,8 @@ class RKSRegressor(FourierRegressor):
     max_search_rows : the search looks at no more (random) rows than this; None looks at all.
     a0, b0 : inverse gamma prior of the noise variance of the standardised target.
     chunk_rows : rows worked on at a time; bounds the memory.
+    random_state : int, RandomState or None; seed of the frequencies, the hold-out and the rows
+        of the search. The same number gives the same fit.
 
     Attributes
     ----------
@@ -112,6 +114,8 @@ class RKSClassifier(FourierClassifier):
     n_shortlist : how many pairs of scaling and bandwidth are compared by logistic regression,
         after least squares has ranked all of them.
     max_search_rows : the search looks at no more (random) rows than this; None looks at all.
+    random_state : int, RandomState or None; seed of the frequencies, the hold-out and the rows
+        of the search. The same number gives the same fit.
 
     Attributes
     ----------
