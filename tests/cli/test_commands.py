@@ -383,6 +383,12 @@ def test_every_command_has_an_example_of_itself():
     assert {words[1] for words in examples("reproduce")} == set(EXPERIMENTS)
 
 
+def test_help_says_what_folds_are_where_there_are_none(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    said = bank("reproduce", "--help").output
+    assert "Of synthetic, which has no folds, seeds from 0 on. Timing always takes fold 0." in said
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_of_the_help_pages_runs(name, new_user, monkeypatch):
     monkeypatch.chdir(new_user)

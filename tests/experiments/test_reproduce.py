@@ -252,11 +252,20 @@ def test_the_command_line_explains_itself(tmp_path, capsys, monkeypatch):
 
     with pytest.raises(typer.Exit) as stop:
         reproduce("table3", tmp_path, quiet=True)
+    said = capsys.readouterr().err
+    assert "There is no experiment 'table3'" in said
+    assert "timing, rivals; all does one after another." in said
     assert stop.value.exit_code == 2
     with pytest.raises(typer.Exit) as stop:
         reproduce("synthetic", tmp_path, folds="0;1", quiet=True)
     assert stop.value.exit_code == 2
     assert "'0;1' is no list of folds; write for example 0,1." in capsys.readouterr().err
+    for seed in (-1, 2**32):
+        with pytest.raises(typer.Exit) as stop:
+            reproduce("synthetic", tmp_path, folds=str(seed), budget="tiny", quiet=True)
+        assert stop.value.exit_code == 2
+        said = capsys.readouterr().err
+        assert f"There is no seed {seed}: folds of the synthetic problem are seeds" in said
     blocked = tmp_path / "taken"
     blocked.write_text("no folder")
     with pytest.raises(typer.Exit) as stop:

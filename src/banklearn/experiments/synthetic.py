@@ -27,6 +27,7 @@ from banklearn.experiments.synthetic_figure import synthetic_figure
 from banklearn.experiments.tables import markdown
 from banklearn.gram import GramSum
 from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.limits import MOST_SEED
 from banklearn.model.features import Trend
 from banklearn.numerics.streams import Streams
 from banklearn.sampler.start import fixed_kernel
@@ -135,6 +136,11 @@ def run(options: Options) -> list[Record]:
     sizes = options.sets or tuple(SIZES)
     if wrong := [s for s in sizes if s not in SIZES]:
         raise ValueError(f"There is no synthetic problem {wrong[0]!r}; there are paper and large.")
+    if wrong_seeds := [s for s in options.folds if not 0 <= s <= MOST_SEED]:
+        raise ValueError(
+            f"There is no seed {wrong_seeds[0]}: folds of the synthetic problem are seeds, whole "
+            f"numbers from 0 to {MOST_SEED}."
+        )
     settings: dict[str, Any] = {}
     note = ""
     if options.budget.name not in ("full", "protocol"):
