@@ -11,7 +11,7 @@ from sklearn.base import clone
 from altered_files import changed
 from banklearn import BankRegressor, ModelFileError, load_model, polish
 from banklearn.estimators.regressor import LEAST_DRAWS, LEAST_ROWS
-from banklearn.posterior.error_law import ErrorLaw, Errors
+from banklearn.posterior.error_law import LEAST_STD, ROWS_A_WEIGHT, ErrorLaw, Errors
 from banklearn.posterior.predict import Law
 from blockwise import PARTITIONS, make_case
 from helpers import close
@@ -127,13 +127,33 @@ def test_noise_that_is_mostly_small_leaves_doubts_where_there_are_no_rows(number
     close(model.predict(far, return_std=True)[1][-1], latent[-1], 0.35)
 
 
-def test_rows_that_are_repeated_and_rows_of_weight_two_are_enough_alike():
-    X, y = simulate("heavy tails", LEAST_ROWS // 2, 5)
+@pytest.mark.parametrize(("rows", "learned"), [(LEAST_ROWS, True), (LEAST_ROWS - 1, False)])
+def test_rows_that_are_repeated_and_rows_of_weight_two_are_one_error(rows, learned):
+    X, y = simulate("heavy tails", rows, 5)
     options = {**SMALL, "n_warmup": 2, "random_state": 0}
-    weighed = BankRegressor(**options).fit(X, y, np.full(len(X), 2.0))
-    repeated = BankRegressor(**options).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
-    assert weighed.error_law_ is not None
-    close(weighed.error_law_.quantile(0.9), repeated.error_law_.quantile(0.9), 1e-6)
+    twice = np.repeat(X, 2, axis=0), np.repeat(y, 2)
+    found = [
+        BankRegressor(**options).fit(X, y, np.full(rows, 2.0)),
+        BankRegressor(**options).fit(*twice),
+        BankRegressor(**options, merge_duplicates=False).fit(*twice),
+    ]
+    assert [model.error_law_ is not None for model in found] == 3 * [learned]
+    if learned:
+        weighed, merged, _ = (model.error_law_.quantile(0.9) for model in found)
+        close(weighed, merged, 1e-6)
+
+
+@pytest.mark.parametrize(("rows", "weight", "least"), [(200, 20.0, 1.0), (4000, None, LEAST_STD)])
+def test_few_different_rows_do_not_narrow_the_model_s_own_law(rows, weight, least):
+    """Frequencies can learn a few rows by heart, however much these weigh."""
+    X, y = simulate("normal", rows, 5)
+    weights = None if weight is None else np.full(rows, weight)
+    model = BankRegressor(**{**SMALL, "n_warmup": 2}, random_state=0).fit(X, y, weights)
+    number = model.draws_[0].mu_n.shape[-1]
+    assert 200 < ROWS_A_WEIGHT * number < 4000
+    learned_by_heart = _scaled(model, model.predict(X))
+    law = model._law_of_errors(model._rows(X)[:], learned_by_heart, weights)
+    close(law.std(), least, 1e-9)
 
 
 def test_few_rows_or_draws_keep_the_laws_of_the_model():
@@ -294,6 +314,26 @@ def test_files_and_pickles_without_one_predict_as_they_did(tmp_path):
         for a, b in zip(model.predict_interval(X), expected, strict=True):
             np.testing.assert_array_equal(a, b)
     assert unpickled.get_params()["error_law"] == "normal"
+
+
+def test_files_of_before_doubt_had_a_limit_scale_all_of_it(tmp_path):
+    model = fitted()
+    model.save(tmp_path / "model.bank")
+
+    def without_limit(meta, arrays):
+        del arrays["errors/reach"]
+
+    old = load_model(changed(tmp_path / "model.bank", tmp_path / "old.bank", without_limit))
+    assert old.error_law_.reach == np.inf > model.error_law_.reach
+    X = np.array([[0.3, -0.2], [9.0, 9.0]])
+    plain, law = fitted(law="normal"), model.error_law_
+    spread = plain.predict(X, return_std=True)[1]
+    for q in (0.1, 0.9):
+        expected = plain.predict(X) + spread * law.quantile(q)
+        close(old.predict_quantiles(X, q)[:, 0], expected, 1e-9)
+    close(old.predict(X, return_std=True)[1], spread * law.std(), 1e-9)
+    old.save(tmp_path / "again.bank")
+    assert load_model(tmp_path / "again.bank").error_law_.reach == np.inf
 
 
 def put(name, values):

@@ -67,6 +67,12 @@ def test_every_level_has_a_quantile(scales):
     close(law.quantile(0.9), -law.quantile(0.1), 1e-9)
 
 
+@pytest.mark.parametrize("q", [1e-300, 1e-100, 1e-12, 1e-3, 0.4, 0.5])
+def test_a_quantile_leaves_as_much_beyond_it_as_was_asked_for(q):
+    law = ErrorLaw(np.array([1e-4, 0.3, 1.0, 50.0]), np.array([0.3, 0.4, 0.3 - 1e-6, 1e-6]))
+    close(np.log(law.cdf(np.array(law.quantile(q)))), np.log(q), 1e-8)
+
+
 def test_scales_are_drawn_by_their_shares():
     drawn = MIXED.factors(100_000, np.random.default_rng(0))
     for scale, share in zip(MIXED.scale, MIXED.share, strict=True):

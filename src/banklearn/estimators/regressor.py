@@ -15,6 +15,7 @@ from banklearn.estimators.block_fitting import first_pass, fit_blocks
 from banklearn.estimators.blockwise import Preparation, Standardised, block_data, summarise_numbers
 from banklearn.estimators.data import check_weight, rows_and_numbers, target_values
 from banklearn.likelihoods.gaussian import Gaussian
+from banklearn.numerics.duplicates import row_hash
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.draws import regression_draw
 from banklearn.posterior.error_law import ErrorLaw, LearnedLaw, fit_error_law, least_std
@@ -78,7 +79,7 @@ class BankRegressor(RegressorMixin, BankBase):
         Shape of the predictive law. "learned": that of leave-one-out errors of up to 4000 training
         rows, so that intervals hold what they say where noise has heavy tails (where its size
         depends on the inputs, on average over rows); "normal": the model's own, as for fewer than
-        200 rows or 8 draws in all.
+        200 different rows or 8 draws in all.
     jump_probability : float, default=0.5
         Share of jumps among the proposals of sweeps that do not exchange; the others are local.
     switch_probability : float, default=0.5
@@ -314,9 +315,9 @@ class BankRegressor(RegressorMixin, BankBase):
     def _look_back(self, X: Array, y: Array, weight: Array | None) -> None:
         """The law of errors, where there is enough to learn it from."""
         self.error_law_ = None
-        # Equal rows may have been merged; a row of weight w is w rows.
-        rows = len(X) if weight is None else max(len(X), float(weight.sum()))
-        if self.error_law == "normal" or rows < LEAST_ROWS or len(self.draws_) < LEAST_DRAWS:
+        if self.error_law == "normal" or len(self.draws_) < LEAST_DRAWS:
+            return
+        if different_rows(X, y) < LEAST_ROWS:
             return
         self.error_law_ = self._law_of_errors(X, y, weight)
 
@@ -337,4 +338,11 @@ class BankRegressor(RegressorMixin, BankBase):
         if not np.isfinite(errors).all():
             return None
         draw = self.draws_[0]
-        return fit_error_law(errors, weight, least_std(draw.dof, draw.mu_n.shape[-1]), reach)
+        mass = len(X) if weight is None else float(weight.sum())
+        rows = draw.dof * min(different_rows(X, y) / mass, 1.0)  # X may be some of many
+        return fit_error_law(errors, weight, least_std(rows, draw.mu_n.shape[-1]), reach)
+
+
+def different_rows(X: Array, y: Array) -> int:
+    """How many rows differ: copies of a row, and rows that its weight stands for, are one error."""
+    return len(np.unique(row_hash(X, y)))
