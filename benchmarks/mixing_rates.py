@@ -87,6 +87,11 @@ def middle(values: Sequence[float]) -> float:
     return float(np.median(finite)) if finite else float("nan")
 
 
+def largest(values: Sequence[float]) -> float:
+    """The largest of what is finite."""
+    return max((v for v in values if np.isfinite(v)), default=float("nan"))
+
+
 def cells_as_far(found: dict[str, dict[str, Any]], ran: Sequence[str], part: slice) -> list[str]:
     """For each of SHARES, the seconds of all schedules and how many times the first one's it is."""
     times = [seconds_as_far(found[s], part) for s in ran]
@@ -115,7 +120,7 @@ def cells_of_rates(
     sizes = [value * found[s]["seconds"] for s, value in zip(ran, values, strict=True)]
 
     def ratio(i: int) -> str:
-        if not np.isfinite(values[i]):
+        if not np.isfinite([values[0], values[i]]).all():
             return "-"
         text = f"{values[0] / values[i]:.2f}"
         return f"**{text}**" if min(sizes[0], sizes[i]) >= ENOUGH else text
@@ -139,7 +144,7 @@ def table(rates_of_sets: Mapping[str, dict[str, dict[str, Any]]], first: str = "
                     cells = cells_as_far(found, ran, part)
                 else:
                     cells = cells_of_rates(found, ran, count, part)
-                hats = [max(found[s]["r_hat"][part]) for s in ran]
+                hats = [largest(found[s]["r_hat"][part]) for s in ran]
                 lines.append(
                     [
                         name,

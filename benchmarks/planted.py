@@ -36,6 +36,9 @@ INTERWEAVE_PATH = ("tests/sampler/test_interweave_path.py",)
 RESCALE = ("tests/sampler/test_rescale.py",)
 PREDICT = ("tests/posterior/test_predict.py",)
 PILOTS = ("tests/sampler/test_pilots.py",)
+ERRORS = ("tests/posterior/test_error_law.py",)
+LEFT_OUT = ("tests/posterior/test_leave_one_out.py",)
+RELEVANCE = ("tests/posterior/test_relevance.py",)
 SCHEDULE = ("tests/sampler/test_schedule.py",)
 SETTLING = ("tests/posterior/test_settling.py",)
 BOUND = ("tests/likelihoods/test_bound.py",)
@@ -978,5 +981,26 @@ MUTANTS = (
         "with team(layout.team), layout.apart",
         "with team(1), layout.apart",
         LAYOUT,
+    ),
+    Mutant(
+        "all doubt about the function scaled like noise",
+        "posterior/error_law.py",
+        "common = np.minimum(doubt, self.reach * noise)",
+        "common = doubt",
+        ERRORS,
+    ),
+    Mutant(
+        "a row left out without the doubt that this adds",
+        "posterior/leave_one_out.py",
+        "relative = h / stays",
+        "relative = h",
+        LEFT_OUT,
+    ),
+    Mutant(
+        "relevance of an input not relative to the row that is changed",
+        "posterior/relevance.py",
+        "            f -= f.diagonal()[:, None].copy()\n",
+        "",
+        RELEVANCE,
     ),
 )

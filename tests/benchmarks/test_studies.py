@@ -182,6 +182,30 @@ def test_whether_a_chain_climbs_is_told_by_quarters(scripts):
 
 
 @pytest.mark.alone
+def test_trajectories_of_other_lengths_take_turns_from_one_state(scripts, tmp_path):
+    lengths = scripts("lengths")
+    command = [*TINY[:-1], "arm-near", "--warm", "0.5", "--seconds", "0.4", "--lengths", "2,5"]
+    found = lengths.main([*command, *places(tmp_path)])["arm-near"]
+    assert list(found) == ["2 steps", "5 steps", "jumps"]
+    assert all(len(of["quarters"]) == 2 for of in found.values())
+    assert found["jumps"]["moves"] == 0
+    text = (tmp_path / "study.md").read_text()
+    assert text.count("| arm-near |") == 3
+    assert "arm-near 10" in text  # of 120 rows some are probes and some are for testing
+
+
+def test_longer_trajectories_are_fewer(scripts):
+    from banklearn.sampler.schedule import Pace
+    from banklearn.sampler.sweep import Tuning
+
+    tuning = Tuning(pace=Pace(taken=0.1).of_length(24))
+    for steps in (6, 96):
+        other = scripts("lengths").of_length(tuning, steps)
+        assert other.gradient.steps == steps
+        assert other.pace.rate * steps == pytest.approx(tuning.pace.rate * 24)
+
+
+@pytest.mark.alone
 def test_fits_with_and_without_gradient_moves_are_scored_on_rows_held_out(scripts, tmp_path):
     gradients = scripts("gradients")
     command = [*TINY, "--seconds", "0.5", "--seeds", "1", "--every", "0,1", *places(tmp_path)]
