@@ -97,6 +97,31 @@ def test_the_interval_holds_what_all_rows_would_tell(seed):
         assert one.value == pytest.approx(truth, abs=0.06)
 
 
+class Plain:
+    """Inputs as they are."""
+
+    used = np.ones(2, dtype=bool)
+
+    def __call__(self, X):
+        return X
+
+
+def test_what_a_set_of_rows_does_not_show_others_do(seed):
+    """Two inputs of equal weight, of which one is hardly ever anything but zero."""
+    rng = np.random.default_rng(seed)
+    rate = 0.003
+    for size in (20_000, 30_000, 40_000):
+        X = np.column_stack([rng.standard_normal(size), rng.random(size) < rate])
+        scale = X[:, 1].std()
+        slopes = rng.normal(1.0, 0.02, (12, 2)) * np.sqrt(2.0) * [1.0, 1.0 / scale]
+        draws = [SimpleNamespace(W=np.ones((1, 2))) for _ in slopes]
+        weights = [np.concatenate([[0.0], slope, [0.0, 0.0]])[None, :] for slope in slopes]
+        told = module.relevance(draws, weights, Plain(), "linear", X, 0.999)
+        for one in told:
+            assert one.low < 0.5 < one.high
+            assert one.value > 0.2
+
+
 def test_more_rows_than_a_set_widen_the_interval(monkeypatch):
     model, X = products()
     narrow = model.explain(X).inputs[0].relevance

@@ -61,13 +61,13 @@ def relevance(
     shares = np.stack([_ratio(*squares(*pair, common, trend)) for pair in pairs])
     level, error = np.ones(shares.shape[1]), np.zeros(shares.shape[1])
     if n < len(X):
+        shares[:, ~shares.any(axis=0)] = 1.0  # nothing there says how draws differ: other sets may
         changed, expected = np.empty((2, SETS, shares.shape[1]))
         for k in range(SETS):
             own = order[np.arange((k + 1) * n, (k + 2) * n) % len(X)]
             changed[k], total = squares(*pairs[k % len(pairs)], scaling(X[own]), trend)
             expected[k] = shares[k % len(pairs)] * total
-        known = expected.sum(axis=0) > 0.0
-        level = np.where(known, _ratio(changed.sum(axis=0), expected.sum(axis=0)), 1.0)
+        level = _ratio(changed.sum(axis=0), expected.sum(axis=0))
         rest = ((changed - level * expected) ** 2).sum(axis=0) * SETS / (SETS - 1)
         error = _ratio(np.sqrt(rest), expected.sum(axis=0))
     tail = 0.5 * (1.0 - coverage)
