@@ -191,6 +191,8 @@ def test_where_no_trajectory_arrived_the_shortest_is_kept():
     tuning = course(GradientTuning(length=24, reach=6), [0.0] * 4)
     assert [of.steps for of in tuning.tried] == [6, 1]
     assert gradient.settled(tuning).steps == 1
+    hardly = [replace(of, probability=1e-9 * of.steps) for of in tuning.tried]
+    assert gradient.settled(replace(tuning, tried=hardly)).steps == 1
 
 
 def test_how_far_trajectories_go():

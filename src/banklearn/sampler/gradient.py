@@ -37,6 +37,8 @@ TOGETHER = 4.0
 FAR, NEAR, FURTHER = 0.5, 0.2, 4
 #: The n-th trajectory of a length counts n ** -RECENT of the mean step, those before it the rest.
 RECENT = 0.75
+#: Trajectories of a length that went so few steps on average did not arrive.
+NOWHERE = 1e-3
 #: Difference that rounding may make to the log of an acceptance ratio.
 ROUNDING = 0.5
 NAN = float("nan")
@@ -234,5 +236,5 @@ def settled(tuning: GradientTuning) -> GradientTuning:
     """
     if not tuning.tried:
         return tuning
-    best = max(tuning.tried, key=lambda of: (of.reached, -of.steps))
+    best = max(tuning.tried, key=lambda of: (max(of.reached, NOWHERE), -of.steps))
     return replace(tuning, reach=tuning.reach and best.steps, step=min(best.step, tuning.step))
