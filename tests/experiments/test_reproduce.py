@@ -266,6 +266,16 @@ def test_the_command_line_explains_itself(tmp_path, capsys, monkeypatch):
         assert stop.value.exit_code == 2
         said = capsys.readouterr().err
         assert f"There is no seed {seed}: folds of the synthetic problem are seeds" in said
+    for wrong, message in (
+        ({"sets": "noise"}, "For --sets or --methods name one of synthetic, regression"),
+        ({"methods": "rks"}, "For --sets or --methods name one of synthetic, regression"),
+        ({"folds": "0,9"}, "There is no fold 9; the folds are 0 to 4."),
+    ):
+        with pytest.raises(typer.Exit) as stop:
+            reproduce("all", tmp_path, budget="tiny", quiet=True, **wrong)
+        assert stop.value.exit_code == 2
+        assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
     blocked = tmp_path / "taken"
     blocked.write_text("no folder")
     with pytest.raises(typer.Exit) as stop:

@@ -76,6 +76,8 @@ def reproduce(
                 f"There is no experiment {name!r}. The experiments are {', '.join(EXPERIMENTS)}; "
                 "all does one after another."
             )
+        if name == "all":
+            refuse_parts(options)
         for each in EXPERIMENTS if name == "all" else (name,):
             experiment(each)(options)
             for path in sorted(out.glob(f"{each}*")):
@@ -91,6 +93,18 @@ def reproduce(
             soft_wrap=True,
         )
         raise typer.Exit(INTERRUPTED) from None
+
+
+def refuse_parts(options: Options) -> None:
+    """What some of the experiments would refuse is refused before the first of them is done."""
+    from banklearn.experiments.comparison import check_folds
+
+    if options.sets or options.methods:
+        raise ValueError(
+            "all does every experiment with its own sets and methods. For --sets or --methods name "
+            f"one of {', '.join(EXPERIMENTS)}."
+        )
+    check_folds(options.folds)
 
 
 def words(text: str) -> list[str]:

@@ -40,6 +40,12 @@ def local_sets(task: Task) -> tuple[str, ...]:
     )
 
 
+def check_folds(folds: Sequence[int]) -> None:
+    """There are five."""
+    if wrong := [f for f in folds if f not in FOLDS]:
+        raise ValueError(f"There is no fold {wrong[0]}; the folds are 0 to 4.")
+
+
 def plan(
     tasks: Sequence[Task],
     sets: Sequence[str],
@@ -54,8 +60,7 @@ def plan(
     A cell that was measured elsewhere and lies in ``cells`` counts, whatever is installed here.
     """
     check_methods(methods)
-    if wrong := [f for f in folds if f not in FOLDS]:
-        raise ValueError(f"There is no fold {wrong[0]}; the folds are 0 to 4.")
+    check_folds(folds)
     made = Plan()
     for name in sets or [name for task in tasks for name in local_sets(task)]:
         spec = find_spec(name)
