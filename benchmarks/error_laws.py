@@ -48,7 +48,7 @@ class Watched(BankRegressor):
     """Keeps the rows from which it learns the law of errors."""
 
     def _look_back(self, *rows: Any) -> None:
-        self.seen_ = rows
+        self.seen_ = (rows[0].different, *rows[1:])
         super()._look_back(*rows)
 
 

@@ -985,8 +985,8 @@ MUTANTS = (
     Mutant(
         "all doubt about the function scaled like noise",
         "posterior/error_law.py",
-        "common = np.minimum(doubt, self.reach * noise)",
-        "common = doubt",
+        "np.asarray(np.minimum(doubt, self.reach * noise))",
+        "doubt",
         ERRORS,
     ),
     Mutant(

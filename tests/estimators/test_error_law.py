@@ -152,8 +152,24 @@ def test_few_different_rows_do_not_narrow_the_model_s_own_law(rows, weight, leas
     number = model.draws_[0].mu_n.shape[-1]
     assert 200 < ROWS_A_WEIGHT * number < 4000
     learned_by_heart = _scaled(model, model.predict(X))
-    law = model._law_of_errors(model._rows(X)[:], learned_by_heart, weights)
+    law = model._law_of_errors(rows, model._rows(X)[:], learned_by_heart, weights)
     close(law.std(), least, 1e-9)
+
+
+@pytest.mark.parametrize("how", ["merged", "apart", "in blocks"])
+def test_copies_are_no_rows_that_differ_in_a_sample_of_many_either(how, monkeypatch):
+    counted = []
+    monkeypatch.setattr(
+        "banklearn.estimators.regressor.least_std", lambda rows, _: counted.append(rows) or 1.0
+    )
+    X, y = (np.tile(part, (30, 1)[: part.ndim]) for part in simulate("normal", 300, 5))
+    options = {**SMALL, "n_warmup": 2, "trend": "constant", "random_state": 0}
+    model = BankRegressor(**options, merge_duplicates=how == "merged")
+    if how == "in blocks":
+        model.fit([(X[:5000], y[:5000]), (X[5000:], y[5000:])])
+    else:
+        model.fit(X, y)
+    assert counted == [300]
 
 
 def test_few_rows_or_draws_keep_the_laws_of_the_model():

@@ -53,6 +53,18 @@ def test_pieces_are_as_the_whole(capacity, sizes):
     np.testing.assert_array_equal(*places)
 
 
+@pytest.mark.parametrize("sizes", [(9000,), (300,) * 30])
+@pytest.mark.parametrize("distinct", [None, 500])
+def test_rows_that_differ_are_counted(capacity, distinct, sizes):
+    X, y = rows(distinct=distinct)
+    cuts = np.cumsum(sizes)[:-1]
+    parts = zip(np.split(X, cuts), np.split(y, cuts), strict=True)
+    found = reduce(add, (RowKeys.of(*part) for part in parts)).different
+    exact = len(np.unique(np.column_stack([X, y]), axis=0))
+    assert found == exact if capacity > len(X) else abs(found - exact) < 5 * np.sqrt(3 * exact)
+    assert RowKeys.of(np.zeros((9000, 1)), None).different <= 1
+
+
 def test_every_row_has_the_same_chance():
     X, y = rows(60)
     keys = RowKeys.of(X, y)

@@ -262,8 +262,8 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         spread = self._spread(client, engine, keys) if client else None
         self._run(engine, self._model(likelihood), seed, keep, kernel, deadline, keys, spread)
 
-    def _look_back(self, X: Array, y: Array, weight: Array | None) -> None:
-        """What is learned from the draws and some training rows, in model units, at the end."""
+    def _look_back(self, rows: RowKeys, X: Array, y: Array, weight: Array | None) -> None:
+        """What is learned at the end, from the draws and some of the rows, in model units."""
 
     def _spread(self, client: Any, engine: Any, keys: RowKeys) -> Spread:
         if self._device not in ("auto", "cpu"):
@@ -355,7 +355,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.n_sweeps_ = [len(run.trace) for run in runs]
         self.settling_ = None if found is None else found.plain()
         self.kernel_ = learned_kernel(self)
-        self._look_back(*self._sample)
+        self._look_back(rows, *self._sample)
         self._memory = shelf.memory if shelf and self.warm_start else None
         # The first may hold the chains of the fit before.
         del self._resumption, self._probes, self._sample

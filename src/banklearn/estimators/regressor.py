@@ -15,7 +15,7 @@ from banklearn.estimators.block_fitting import first_pass, fit_blocks
 from banklearn.estimators.blockwise import Preparation, Standardised, block_data, summarise_numbers
 from banklearn.estimators.data import check_weight, rows_and_numbers, target_values
 from banklearn.likelihoods.gaussian import Gaussian
-from banklearn.numerics.duplicates import row_hash
+from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.threads import limited_to
 from banklearn.posterior.draws import regression_draw
 from banklearn.posterior.error_law import ErrorLaw, LearnedLaw, fit_error_law, least_std
@@ -312,17 +312,21 @@ class BankRegressor(RegressorMixin, BankBase):
             law.mean(), noise, np.maximum(law.std() ** 2 - noise, 0.0), self.error_law_
         )
 
-    def _look_back(self, X: Array, y: Array, weight: Array | None) -> None:
-        """The law of errors, where there is enough to learn it from."""
+    def _look_back(self, rows: RowKeys, X: Array, y: Array, weight: Array | None) -> None:
+        """The law of errors, where there is enough to learn it from.
+
+        Copies of a row, and rows that its weight stands for, are one error.
+        """
         self.error_law_ = None
         if self.error_law == "normal" or len(self.draws_) < LEAST_DRAWS:
             return
-        if different_rows(X, y) < LEAST_ROWS:
+        if (different := rows.different) < LEAST_ROWS:
             return
-        self.error_law_ = self._law_of_errors(X, y, weight)
+        self.error_law_ = self._law_of_errors(different, X, y, weight)
 
     def _law_of_errors(
         self,
+        different: int,
         X: Array,
         y: Array,
         weight: Array | None,
@@ -331,18 +335,13 @@ class BankRegressor(RegressorMixin, BankBase):
     ) -> ErrorLaw | None:
         """The law of the errors of training rows, draws counting by this power of 1 / p.
 
-        None where they are no numbers: whatever went wrong, draws of a long fit are worth keeping.
+        X (n, d) are some of the rows, of which so many differ in all. None where errors are no
+        numbers: whatever went wrong, draws of a long fit are worth keeping.
         """
         with limited_to(1):  # the same bits on any number of cores
             errors = left_out_errors(self.draws_, X, y, weight, self.trend_, power)
-        if not np.isfinite(errors).all():
-            return None
-        draw = self.draws_[0]
-        mass = len(X) if weight is None else float(weight.sum())
-        rows = draw.dof * min(different_rows(X, y) / mass, 1.0)  # X may be some of many
-        return fit_error_law(errors, weight, least_std(rows, draw.mu_n.shape[-1]), reach)
-
-
-def different_rows(X: Array, y: Array) -> int:
-    """How many rows differ: copies of a row, and rows that its weight stands for, are one error."""
-    return len(np.unique(row_hash(X, y)))
+            if not np.isfinite(errors).all():
+                return None
+            draw = self.draws_[0]
+            least = least_std(min(draw.dof, different), draw.mu_n.shape[-1])
+            return fit_error_law(errors, weight, least, reach)

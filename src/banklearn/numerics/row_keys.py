@@ -65,6 +65,12 @@ class RowKeys:
         ordered = known if len(known) == len(places) else np.sort(places)
         return np.sort(ordered[rng.choice(len(ordered), count, replace=False)])
 
+    @property
+    def different(self) -> int:
+        """How many rows differ; an estimate, where not all keys are kept."""
+        keys, _ = _joined(self.pieces)
+        return min(len(np.unique(keys)) << self.halvings, self.n_rows)
+
     @cached_property
     def _in_order(self) -> Places:
         keys, places = _joined(self.pieces)

@@ -87,9 +87,14 @@ class ErrorLaw:
         """Scales of n errors drawn from this law, (n,)."""
         return np.asarray(rng.choice(self.scale, n, p=self.share / self.share.sum()))
 
+    def common(self, noise: Array, doubt: Array) -> Array:
+        """What is scaled with the noise of the function's variances doubt (n,)."""
+        with np.errstate(over="ignore"):  # no limit
+            return np.asarray(np.minimum(doubt, self.reach * noise))
+
     def variances(self, noise: Array, doubt: Array) -> Array:
         """Of the K parts at n rows with these variances of noise and of the function, (n, K)."""
-        common = np.minimum(doubt, self.reach * noise)
+        common = self.common(noise, doubt)
         return (noise + common)[:, None] * self.scale**2 + (doubt - common)[:, None]
 
 
@@ -130,7 +135,7 @@ class LearnedLaw:
     def quantile(self, q: float) -> Array:
         """Quantile, (n,): of the law of errors itself, where all doubt is within its reach."""
         away = np.sqrt(self.noise + self.doubt) * self.errors.quantile(q)
-        beyond = self.doubt > self.errors.reach * self.noise
+        beyond = self.doubt > self.errors.common(self.noise, self.doubt)
         if beyond.any():
             away[beyond] = quantiles(self._scales()[beyond], self.errors.share, q)
         return self.centre + away
