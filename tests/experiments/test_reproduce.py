@@ -15,6 +15,7 @@ from matplotlib import pyplot
 from banklearn.datasets.names import SPECS
 from banklearn.datasets.parquet import write_table
 from banklearn.experiments import Options, experiment, figures, parse_budget
+from banklearn.experiments.cells import compute
 from banklearn.experiments.comparison import plan, write_comparison
 from banklearn.experiments.results import read_results, write_results
 from banklearn.experiments.synthetic import summary
@@ -241,6 +242,19 @@ def test_synthetic_draws_its_figure(tmp_path):
     assert len(records[0]["curves"]["mean"]) == 161
     assert "share of lags inside" in (tmp_path / "synthetic.md").read_text(encoding="utf-8")
     assert (tmp_path / "synthetic.svg").exists()
+
+
+def test_fits_with_other_random_numbers_are_other_cells(tmp_path, small_sets):
+    planned = {
+        seed: plan(
+            ["regression"], ["noise"], [0], ["bank"], parse_budget("tiny"), tmp_path, seed=seed
+        )
+        for seed in (0, 1)
+    }
+    (one,), (other,) = (planned[seed].cells for seed in (0, 1))
+    assert one.key != other.key
+    scores = [compute(cell, tmp_path) for cell in (one, other)]
+    assert scores[0]["error"] != scores[1]["error"]
 
 
 def interrupted(cell, folder):

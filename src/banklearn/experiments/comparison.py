@@ -54,6 +54,7 @@ def plan(
     budget: Budget,
     cells: Path,
     keep: tuple[str, ...] = (predictions.ENDING,),
+    seed: int = 0,
 ) -> Plan:
     """The cells of a comparison; methods that cannot run here are named and left out.
 
@@ -74,7 +75,7 @@ def plan(
                 made.notes.append(f"{how.title} is not tried on {name}, {spec.n_rows} rows.")
                 continue
             settings, note = budget.settings(method, spec.task, spec.n_rows)
-            settings = {**settings, "random_state": 0}
+            settings = {**settings, "random_state": seed}
             cost = how.cost * spec.n_rows
             new = [make_cell(name, f, method, settings, note, cost, keep) for f in folds]
             if (reason := how.missing()) and any(read(c, cells) is None for c in new):
