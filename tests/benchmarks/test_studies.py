@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.signal import lfilter
+from scipy.stats import t as student_t
 
 from banklearn import BankClassifier, BankRegressor
 from banklearn.engines.device import DeviceEngine
@@ -260,6 +261,53 @@ def test_numbers_of_chains_are_compared_on_parts_that_all_of_them_have(scripts):
     assert few.startswith("| arm | 4 | 0.375 | 1.000 | 0.900 |")
     assert few.endswith("| \N{EN DASH} | 9 to 28 |")
     assert many.endswith("| 1 of 2 | 9 to 56 |")
+
+
+def test_ways_to_weigh_chains_are_scored_on_rows_that_were_held_out(scripts, tmp_path):
+    study = scripts("chain_weights")
+    command = ["--frequencies", "8", "--rows", "200", "--sets", "arm", "--parts", "0,3"]
+    command += ["--chains", "3", "--seconds", "1.5,9", *places(tmp_path)]
+    records = study.main(command)
+    assert [(r["part"], r["rows"], r["judged"]) for r in records] == [(0, 160, 40), (3, 160, 40)]
+    for record in records:
+        for weights in record["weights"].values():
+            assert len(weights) == 3
+            assert sum(weights) == pytest.approx(1.0)
+        errors = {way: found["error"] for way, found in record["scores"].items()}
+        assert errors["best"] <= errors["highest evidence"] <= errors["worst"]
+        assert errors["equal"] <= errors["worst"]  # squares are convex
+    assert (tmp_path / "study.md").read_text().count("| arm |") == len(study.WAYS)
+
+
+def test_stacked_weights_are_those_of_the_highest_density(scripts, seed):
+    study, rng = scripts("chain_weights"), np.random.default_rng(seed)
+    log_p, mass = rng.normal(size=(4, 200)), rng.integers(1, 4, 200)
+    log_p[3] -= 20.0
+    share = study.stacked(log_p, mass)
+    assert share.sum() == pytest.approx(1.0)
+    gain = (np.exp(log_p) / (share @ np.exp(log_p)) * mass).sum(axis=1) / mass.sum()
+    np.testing.assert_allclose(gain[share > 1e-3], 1.0, atol=1e-5)  # Karush, Kuhn and Tucker
+    assert gain[3] < 1.0
+    assert share[3] < 1e-3
+    np.testing.assert_allclose(study.stacked(np.repeat(log_p, mass, axis=1)), share, atol=1e-9)
+
+
+def test_a_chain_has_the_harmonic_mean_of_densities_without_the_row(scripts):
+    study = scripts("chain_weights")
+    data = study.rows_of("arm", 0, 100)
+    model = study.Watched(8, n_warmup=5, n_draws=4, n_chains=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(data.X, data.y, sample_weight=np.where(data.y > 0, 0.5, 2.0))
+    _, X, y, weight = model.seen_
+    found = study.left_out_densities(model, X, y, weight)
+    alone = (model.draws_, X, y, np.minimum(weight, 1.0), model.trend_)
+    location, scale, dof, _ = study.without_each(*alone)
+    p = student_t.pdf(y, dof, location, scale)
+    own = [draw.chain for draw in model.draws_]
+    assert own == [0] * 4 + [1] * 4
+    expected = [1.0 / np.mean(1.0 / p[:4], axis=0), 1.0 / np.mean(1.0 / p[4:], axis=0)]
+    np.testing.assert_allclose(np.exp(found), expected, rtol=1e-6)
 
 
 def test_the_pictures_of_the_readme_can_be_drawn(scripts):
