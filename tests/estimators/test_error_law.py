@@ -397,3 +397,11 @@ def test_a_polished_draw_has_the_law_of_the_model():
     point = polish(fitted(), X, y, max_iter=3)
     assert point.error_law_ is None
     assert fitted().error_law_ is not None
+
+
+def test_an_interval_without_ends_is_refused():
+    model, X = fitted("loud on the right", "learned"), simulate("loud on the right", 3, 0)[0]
+    lower, upper = model.predict_interval(X, 1.0 - 2.0**-52)
+    assert (lower < upper).all()
+    with pytest.raises(ValueError, match=r"coverage is 0\.9999999999999999, so near 1"):
+        model.predict_interval(X, 1.0 - 2.0**-53)

@@ -107,6 +107,7 @@ def test_lists_of_numbers_are_looked_at_one_by_one(kind, name):
         ({"n_frequencies": 10**5}, "n_frequencies must be at most 65536, but is 100000"),
         ({"max_time": 1e300}, r"at most 1e\+09 seconds, or None for no limit, but is 1e\+300"),
         ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295"),
+        ({"random_state": 1.0}, r"must be a whole number .* but is 1\.0\.$"),
     ],
 )
 def test_the_sentence_says_what_was_seen_and_what_may_be(options, words):

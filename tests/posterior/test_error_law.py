@@ -14,6 +14,7 @@ from banklearn.posterior.error_law import (
     LearnedLaw,
     fit_error_law,
     least_std,
+    quantiles,
 )
 from helpers import close
 
@@ -71,6 +72,18 @@ def test_every_level_has_a_quantile(scales):
 def test_a_quantile_leaves_as_much_beyond_it_as_was_asked_for(q):
     law = ErrorLaw(np.array([1e-4, 0.3, 1.0, 50.0]), np.array([0.3, 0.4, 0.3 - 1e-6, 1e-6]))
     close(np.log(law.cdf(np.array(law.quantile(q)))), np.log(q), 1e-8)
+
+
+@pytest.mark.parametrize("q", [1e-300, 1e-6, 0.025, 0.3, 0.999])
+def test_a_row_s_quantile_is_found_in_a_few_steps_and_without_the_others(q, monkeypatch):
+    rng = np.random.default_rng(0)
+    scales = np.exp(rng.normal(0.0, 2.0, (500, 6)))
+    share = rng.dirichlet(np.ones(6))
+    found = quantiles(scales, share, q)
+    for i in range(0, 500, 50):
+        close(quantiles(scales[i : i + 1], share, q)[0], found[i], 1e-14)
+    monkeypatch.setattr("banklearn.posterior.error_law.STEPS_TO_QUANTILE", 20)
+    np.testing.assert_array_equal(quantiles(scales, share, q), found)
 
 
 def test_scales_are_drawn_by_their_shares():

@@ -104,6 +104,7 @@ def test_errors_of_several_draws_are_those_of_their_mixture():
         for lam, c in ((0.5, 0), (0.6, 0), (0.5, 1))
     ]
     left_out = np.minimum(problem.weight, 1.0)
+    assert (left_out < 1.0).any()
     location, scale, dof, relative = without_each(draws, problem.X, problem.y, left_out, "none")
     found = left_out_errors(draws, problem.X, problem.y, problem.weight, "none")
     for i in range(25):
@@ -111,7 +112,8 @@ def test_errors_of_several_draws_are_those_of_their_mixture():
             student_t(v, m, s)
             for m, s, v in zip(location[:, i], scale[:, i], dof[:, i], strict=True)
         ]
-        share = np.array([law.pdf(problem.y[i]) for law in laws]) ** -2.0
+        # A row of weight 0.5 is half of a row, and has put half as much into the posterior.
+        share = np.array([law.pdf(problem.y[i]) for law in laws]) ** (-2.0 * left_out[i])
         share[:2] = np.minimum(share[:2] / share[:2].sum(), 2**-0.5)
         share[:2] *= 2 / 3 / share[:2].sum()
         share[2] = 1 / 3

@@ -48,6 +48,24 @@ def test_a_product_of_matrices_is_all_pairs(trend, tasks, seed):
     plain, all_of_it = by_hand(draw, beta, X, trend)
     np.testing.assert_allclose(changed, plain, rtol=1e-9)
     assert total == pytest.approx(all_of_it, rel=1e-9)
+    times = rng.integers(1, 4, len(X))
+    weighted = module.squares(draw, beta, X, trend, times / times.sum())
+    repeated = module.squares(draw, beta, np.repeat(X, times, axis=0), trend)
+    np.testing.assert_allclose(weighted[0], repeated[0], rtol=1e-9)
+    assert weighted[1] == pytest.approx(repeated[1], rel=1e-9)
+
+
+def test_what_does_not_vary_changes_nothing(seed):
+    """Not even by rounding, which would be all that there is to compare."""
+    rng = np.random.default_rng(seed)
+    draw = SimpleNamespace(W=2.0 * rng.standard_normal((M, D)))
+    beta = rng.standard_normal((1, 1 + 2 * M))
+    for n in (81, 215):
+        X = rng.standard_normal((n, D))
+        X[:, 1] = 0.3
+        changed, _ = module.squares(draw, beta, X, "constant")
+        assert changed[1] == 0.0
+        assert (changed[[0, 2]] > 0.0).all()
 
 
 def test_interactions_count_for_each_input_in_them():
@@ -122,6 +140,65 @@ def test_what_a_set_of_rows_does_not_show_others_do(seed):
             assert one.value > 0.2
 
 
+def rare_inputs(size, count, held, rng):
+    """One ordinary input and some that are 1 in `held` rows and otherwise 0."""
+    X = np.zeros((size, 1 + count))
+    X[:, 0] = rng.standard_normal(size)
+    for i in range(count):
+        X[rng.choice(size, held, replace=False), 1 + i] = 1.0
+    return X
+
+
+def linear_functions(slopes):
+    """Draws of functions without waves, and their weights."""
+    draws = [SimpleNamespace(W=np.ones((1, slopes.shape[1]))) for _ in slopes]
+    weights = [np.concatenate([[0.0], slope, [0.0, 0.0]])[None, :] for slope in slopes]
+    return draws, weights
+
+
+def plain_inputs(d):
+    scaling = Plain()
+    scaling.used = np.ones(d, dtype=bool)
+    return scaling
+
+
+@pytest.mark.parametrize("held", [1, 3, 20])
+def test_a_few_rows_that_decide_half_of_the_function_are_looked_at(held, seed):
+    rng = np.random.default_rng(seed)
+    X = rare_inputs(20_000, 1, held, rng)
+    slopes = rng.normal(1.0, 0.02, (12, 2)) / X.std(axis=0)
+    told = module.relevance(*linear_functions(slopes), plain_inputs(2), "linear", X, 0.999)
+    for one in told:
+        assert one.low < 0.5 < one.high
+        assert one.value == pytest.approx(0.5, abs=0.1)
+
+
+def test_inputs_of_which_no_set_shows_anything_may_have_any_relevance(monkeypatch):
+    monkeypatch.setattr(module, "ROWS_TIMES_INPUTS", 1)
+    X = rare_inputs(20_000, 40, 1, np.random.default_rng(0))
+    slopes = np.ones((2, 41)) / X.std(axis=0)
+    told = module.relevance(*linear_functions(slopes), plain_inputs(41), "linear", X, 0.9)
+    unknown = [one for one in told if one.value == 0]
+    assert 20 < len(unknown) <= 40 - module.FEWEST_ROWS // 4
+    assert {(one.low, one.high) for one in unknown} == {(0.0, 1.0)}
+
+
+def test_weights_of_rows_undo_how_often_they_are_in_a_set(seed):
+    """The mean of any function of a row is that over all rows."""
+    rng = np.random.default_rng(seed)
+    X = rare_inputs(5_000, 3, 25, rng)
+    sets = module.Sets(X, 128)
+    assert len(sets.rare) == 3
+    value = X @ [0.3, 1.0, 2.0, 3.0] + 1.0
+    means = []
+    for k in range(400):
+        rows, weight = sets[k]
+        assert len(rows) == 128
+        assert weight.sum() == pytest.approx(1.0)
+        means.append([weight @ value[rows], weight @ X[rows, 3]])
+    np.testing.assert_allclose(np.mean(means, axis=0), [value.mean(), 0.005], rtol=0.02)
+
+
 def test_more_rows_than_a_set_widen_the_interval(monkeypatch):
     model, X = products()
     narrow = model.explain(X).inputs[0].relevance
@@ -133,5 +210,6 @@ def test_more_rows_than_a_set_widen_the_interval(monkeypatch):
 
 def test_a_function_that_does_not_vary_has_nothing_to_lose():
     model, X = products()
-    same = np.repeat(X[:1], 400, axis=0)
-    assert [one.relevance.value for one in model.explain(same).inputs] == [0.0] * D
+    for copies in (5, 7, 81, 400):  # kernels of products round the columns of some numbers apart
+        same = np.repeat(X[:1], copies, axis=0)
+        assert [one.relevance for one in model.explain(same).inputs] == [(0.0, 0.0, 0.0)] * D

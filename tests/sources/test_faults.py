@@ -62,6 +62,12 @@ def test_a_column_that_the_first_file_does_not_have(ending, tmp_path):
     assert sum(len(block.X) for block in named.blocks()) == 100
 
 
+def test_the_file_whose_columns_count_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,y,c\n")  # of CSV files the first that has rows
+    pa_csv.write_csv(table(), tmp_path / "b.csv")
+    refuse(tmp_path, r"^a\.csv has a column 'c', which b\.csv has not", target="y")
+
+
 def test_row_labels_in_a_later_file_are_no_column(tmp_path):
     pq.write_table(table(), tmp_path / "a.parquet")
     pq.write_table(table(__index_level_0__=np.arange(50)), tmp_path / "b.parquet")
@@ -152,6 +158,14 @@ def test_columns_of_the_same_name(tmp_path):
     pa_csv.write_csv(twins, tmp_path / "a.csv")
     for file in ("a.parquet", "a.csv"):
         refuse(tmp_path / file, "several columns of the same name: 'a'. Rename", target="y")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_columns_of_the_same_name_in_a_later_file(ending, tmp_path):
+    write = pq.write_table if ending == "parquet" else pa_csv.write_csv
+    write(table(), tmp_path / f"a.{ending}")
+    write(table(c=np.arange(50)).rename_columns(["a", "b", "a", "y"]), tmp_path / f"b.{ending}")
+    refuse(tmp_path, rf"same name in b\.{ending}: 'a'. Rename", target="y")
 
 
 @pytest.mark.parametrize(

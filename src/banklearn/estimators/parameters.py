@@ -124,7 +124,8 @@ def shown(value: Any) -> str:
         sign = "-" if int(value) < 0 else ""
         return f"about {sign}1e{math.floor(math.log10(abs(int(value))))}"
     if isinstance(value, Real) and not isinstance(value, Integral):
-        return f"{_as_float(value):g}"
+        number = _as_float(value)
+        return repr(number) if number.is_integer() and abs(number) < 1e15 else f"{number:g}"
     return repr(value)
 
 

@@ -146,24 +146,28 @@ def quantiles(scales: Array, share: Array, q: float) -> Array:
 
     They are no nearer than that of the narrowest part, and no farther out than that of the widest.
     Newton's steps for the logarithm of the tail, from where a normal law of the same deviation has
-    it; halves where these leave what is known.
+    it; halves where these leave what is known. A row is done by itself: its quantile does not
+    depend on those beside it.
     """
     tail = min(q, 1.0 - q)
     unit = -ndtri(tail)
     near, far = unit * np.stack([scales.min(axis=1), scales.max(axis=1)])
-    at = np.clip(unit * np.sqrt(scales**2 @ share), near, far)
+    out = np.clip(unit * np.sqrt(scales**2 @ share), near, far)
+    left, at = np.arange(len(scales)), out.copy()
     for _ in range(STEPS_TO_QUANTILE):
-        z = at[:, None] / scales
-        mass = ndtr(-z) @ share
+        z = at[:, None] / scales[left]
+        mass = (ndtr(-z) * share).sum(axis=1)
         near, far = np.where(mass > tail, at, near), np.where(mass > tail, far, at)
-        slope = (np.exp(-0.5 * z**2) / scales) @ share / np.sqrt(2.0 * np.pi)
+        slope = (np.exp(-0.5 * z**2) / scales[left] * share).sum(axis=1) / np.sqrt(2.0 * np.pi)
         with np.errstate(divide="ignore", invalid="ignore"):  # nothing is left so far out
             there = at + np.log(mass / tail) * mass / slope
-        there = np.where((near < there) & (there < far), there, 0.5 * (near + far))
-        at, before = there, at
-        if np.all(np.abs(at - before) <= 1e-12 * at):
+        there = np.where((near <= there) & (there <= far), there, 0.5 * (near + far))
+        out[left] = there
+        moving = np.abs(there - at) > 1e-12 * at
+        if not moving.any():
             break
-    return np.asarray(np.copysign(at, q - 0.5))
+        left, at, near, far = left[moving], there[moving], near[moving], far[moving]
+    return np.asarray(np.copysign(out, q - 0.5))
 
 
 def least_std(rows: float, weights: int) -> float:

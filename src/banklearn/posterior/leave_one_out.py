@@ -45,7 +45,8 @@ def left_out_errors(
     """y - mean of each row given the others, and the variances of noise and function there.
 
     X (n, d) and y (n,) are training rows in model units; draws count by this power of 1 / p. Of a
-    row that stands for w rows, one (or the whole row, if w is less) is left out.
+    row that stands for w rows, one (or the whole row, if w is less) is left out: so much of p is in
+    the law of the draws.
     """
     chain = np.array([draw.chain for draw in draws])
     found = Errors(*np.empty((3, len(X))))
@@ -53,7 +54,7 @@ def left_out_errors(
         left_out = 1.0 if weight is None else np.minimum(weight[part], 1.0)
         location, scale, dof, relative = without_each(draws, X[part], y[part], left_out, trend)
         log_p = student_t.logpdf((y[part] - location) / scale, dof) - np.log(scale)
-        share = importance(power * log_p, chain)
+        share = importance(power * left_out * log_p, chain)
         mean = (share * location).sum(axis=0)
         within = (share * scale**2 * variance_factor(dof)).sum(axis=0)
         found.error[part] = y[part] - mean

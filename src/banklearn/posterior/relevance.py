@@ -8,6 +8,9 @@ over all pairs (a, b) of a set of rows (Homma and Saltelli, 1996). Single pairin
 that is far larger than what draws of a well learned function differ by; all pairs of a set are one
 product of matrices. Beyond `ROWS` rows every draw looks at the same set, which tells how draws
 differ, and at a set of its own: together they tell the level, and by how much it may be wrong.
+
+Where an input is nearly always the same, sets have more of the rows in which it is not, and all
+rows weights that undo it: one over how often a row is expected in a set (:class:`Sets`).
 """
 
 from __future__ import annotations
@@ -33,11 +36,49 @@ ROWS = 256
 ROWS_TIMES_INPUTS, FEWEST_ROWS = 1 << 12, 32
 #: Sets beside the common one, that tell the level.
 SETS = 24
+#: An input is nearly always the same where fewer rows of a set than this would have another value.
+RARE = 16
 
 
 def any_order(X: Array) -> NDArray[np.intp]:
     """Places of the rows of X (n, d) in an order that depends on their values alone, (n,)."""
     return np.argsort(row_hash(X, None), kind="stable")
+
+
+class Sets:
+    """Sets of rows of X (n, d), number 0 the common one, and the weights of their rows.
+
+    The order of the rows of X makes no difference. rare: of inputs that are nearly always the same,
+    the rows in which they are not. So many of each join the rows of a set that come in turn.
+    """
+
+    def __init__(self, X: Array, size: int) -> None:
+        self.order = np.random.default_rng(0).permutation(any_order(X))
+        self.size = size
+        usual = np.median(X[self.order[:size]], axis=0)
+        unusual = X != usual
+        found = unusual.sum(axis=0)
+        few = np.flatnonzero((found > 0) & (found * size < RARE * len(X)) & (size < len(X)))
+        few = few[np.argsort(found[few], kind="stable")][: size // 4]
+        self.rare = [self.order[unusual[self.order, i]] for i in few]
+        share = size // (2 * max(len(few), 1))
+        self.joining = [min(len(rows), share) for rows in self.rare]
+        self.expected = np.full(len(X), (size - sum(self.joining)) / len(X))
+        for rows, joining in zip(self.rare, self.joining, strict=True):
+            self.expected[rows] += joining / len(rows)
+
+    def __getitem__(self, k: int) -> tuple[NDArray[np.intp], Array]:
+        """Rows of a set, and their weights, which add up to one."""
+        lists = [self.order, *self.rare]
+        sizes = [self.size - sum(self.joining), *self.joining]
+        rows = np.concatenate(
+            [
+                own[np.arange(k * m, (k + 1) * m) % len(own)]
+                for own, m in zip(lists, sizes, strict=True)
+            ]
+        )
+        weight = 1.0 / self.expected[rows]
+        return rows, weight / weight.sum()
 
 
 def relevance(
@@ -53,19 +94,23 @@ def relevance(
     The interval counts what draws differ by, and what sets of rows leave open if X has more rows
     than a set. The order of the rows makes no difference.
     """
-    order = np.random.default_rng(0).permutation(any_order(X))
     each = len(weights[0]) * int(scaling.used.sum())
     n = min(len(X), int(np.clip(ROWS_TIMES_INPUTS // each, FEWEST_ROWS, ROWS)))
-    common = scaling(X[order[:n]])
+    sets = Sets(X[:, scaling.used], n)
+    rows, weight = sets[0]
+    common = scaling(X[rows])
     pairs = list(zip(draws, weights, strict=True))
-    shares = np.stack([_ratio(*squares(*pair, common, trend)) for pair in pairs])
+    shares = np.stack([_ratio(*squares(*pair, common, trend, weight)) for pair in pairs])
     level, error = np.ones(shares.shape[1]), np.zeros(shares.shape[1])
+    seen = np.ptp(common, axis=0) > 0.0
     if n < len(X):
         shares[:, ~shares.any(axis=0)] = 1.0  # nothing there says how draws differ: other sets may
         changed, expected = np.empty((2, SETS, shares.shape[1]))
         for k in range(SETS):
-            own = order[np.arange((k + 1) * n, (k + 2) * n) % len(X)]
-            changed[k], total = squares(*pairs[k % len(pairs)], scaling(X[own]), trend)
+            rows, weight = sets[k + 1]
+            own = scaling(X[rows])
+            seen |= np.ptp(own, axis=0) > 0.0
+            changed[k], total = squares(*pairs[k % len(pairs)], own, trend, weight)
             expected[k] = shares[k % len(pairs)] * total
         level = _ratio(changed.sum(axis=0), expected.sum(axis=0))
         rest = ((changed - level * expected) ** 2).sum(axis=0) * SETS / (SETS - 1)
@@ -75,29 +120,39 @@ def relevance(
     chance = -float(ndtri(tail)) * error * middle
     low = level * middle - np.hypot(level * (middle - low), chance)
     high = level * middle + np.hypot(level * (high - middle), chance)
+    high[~seen & (np.ptp(X[:, scaling.used], axis=0) > 0.0)] = 1.0  # nobody knows
     ends = np.clip([level * middle, low, high], 0.0, 1.0)
     return [Estimate(*map(float, one)) for one in ends.T]
 
 
-def squares(draw: Draw, beta: Array, X: Array, trend: Trend) -> tuple[Array, float]:
+def squares(
+    draw: Draw, beta: Array, X: Array, trend: Trend, weight: Array | None = None
+) -> tuple[Array, float]:
     """Mean squared changes over all pairs of rows X (n, d) in model units, summed over tasks.
 
-    Of one input alone, (d,), and of all of them together. With phases u = Wx, changed by
-    v = w_i (x_bi - x_ai), and weights c and s of the cosines and sines, a change is
+    Of one input alone, (d,), and of all of them together; rows have weights (n,) that add up to
+    one. With phases u = Wx, changed by v = w_i (x_bi - x_ai), and weights c and s of the cosines
+    and sines, a change is
 
         sum_j p_j (cos v_j - 1) + q_j sin v_j,  p = c cos u + s sin u,  q = s cos u - c sin u,
 
     whose cos v and sin v are sums of products of one factor of a and one of b: a matrix product.
     """
-    total = 2.0 * float(function_at(draw, beta, X, trend).var(axis=1).sum())
+    if weight is None:
+        weight = np.full(len(X), 1.0 / len(X))
+    varies = np.ptp(X, axis=0) > 0.0  # what does not must change nothing, not even by rounding
+    changed = np.zeros(X.shape[1])
+    if not varies.any():
+        return changed, 0.0
+    f = function_at(draw, beta, X, trend)
+    total = 2.0 * float(((f - (f @ weight)[:, None]) ** 2 @ weight).sum())
     phases = feature_rows(X, draw.W)
     cos_u, sin_u = phases[0::2], phases[1::2]
     c, s = beta[:, -len(phases) :: 2, None], beta[:, 1 - len(phases) :: 2, None]
     p, q = c * cos_u + s * sin_u, s * cos_u - c * sin_u  # (T, M, n)
     slopes = beta[:, 1 : 1 + X.shape[1]] / np.sqrt(X.shape[1]) if trend == "linear" else None
-    changed = np.zeros(X.shape[1])
     left = np.empty_like(phases)
-    for i in range(X.shape[1]):
+    for i in np.flatnonzero(varies):
         right = feature_rows(X[:, i : i + 1], draw.W[:, i : i + 1], scale=1.0)
         cos_b, sin_b = right[0::2], right[1::2]
         for t in range(len(beta)):
@@ -107,7 +162,7 @@ def squares(draw: Draw, beta: Array, X: Array, trend: Trend) -> tuple[Array, flo
             f -= f.diagonal()[:, None].copy()
             if slopes is not None:
                 f += slopes[t, i] * (X[:, i] - X[:, i : i + 1])
-            changed[i] += float(np.mean(f**2))
+            changed[i] += float(weight @ f**2 @ weight)
     return changed, total
 
 

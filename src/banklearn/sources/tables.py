@@ -48,11 +48,7 @@ class Columns:
             raise SourceError(f"Column {target!r} cannot be the target and the weight at once.")
         if not self.inputs:
             raise SourceError(f"Beside {target!r} there is no column to learn from.")
-        for name in self.names:
-            if schema.names.count(name) > 1:
-                raise SourceError(
-                    f"There are several columns of the same name: {name!r}. Rename or remove them."
-                )
+        self.refuse_twins(schema)
         for name in self.inputs:
             if name in special:
                 raise SourceError(
@@ -66,6 +62,15 @@ class Columns:
     def names(self) -> list[str]:
         """All that is read."""
         return [*self.inputs, self.target, *([self.weight] if self.weight else [])]
+
+    def refuse_twins(self, schema: pa.Schema, where: str = "") -> None:
+        """Nobody knows which of two columns of the same name is meant."""
+        for name in self.names:
+            if schema.names.count(name) > 1:
+                raise SourceError(
+                    f"There are several columns of the same name{where}: {name!r}. Rename or "
+                    "remove them."
+                )
 
     def rows(self, batch: pa.RecordBatch) -> tuple[Array, Any, Array | None]:
         """X, y and weights of a batch; missing numbers become NaN."""
@@ -107,6 +112,11 @@ def numbers(column: Any) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
+def _has_types(schema: pa.Schema) -> bool:
+    """Whether something is known of some column."""
+    return not all(pa.types.is_null(field.type) for field in schema)
+
+
 class TableSource(Source):
     """Parquet or CSV files: a path, a folder, a glob or a list of paths, with the target's name.
 
@@ -126,16 +136,17 @@ class TableSource(Source):
         self.files = find_files(path)
         self.rows_at_once = rows_at_once
         self.parquet = self.files[0].name.endswith(PARQUET)
-        self.schema = self._first_schema()
+        self.first, self.schema = self._first_schema()
         self.columns = Columns(self.schema, target, inputs, weight)
         self.names = self.columns.inputs
 
     def check(self) -> None:
         """Compare the columns of all files with those of the first, and count Parquet rows."""
-        first = self.files[0].name
+        first = self.first.name
         rows = 0
         for file in self.files:
             schema = self._schema(file)
+            self.columns.refuse_twins(schema, f" in {file.name}")
             for name in self.columns.names:
                 if name not in schema.names:
                     raise SourceError(
@@ -161,7 +172,7 @@ class TableSource(Source):
         for name in schema.names:
             if name not in self.schema.names and not is_row_label(name):
                 raise SourceError(
-                    f"{file.name} has a column {name!r}, which {self.files[0].name} has not. All "
+                    f"{file.name} has a column {name!r}, which {self.first.name} has not. All "
                     "files must have the same columns, unless the inputs are named: "
                     "TableSource(path, target, inputs=[...])."
                 )
@@ -178,14 +189,13 @@ class TableSource(Source):
                 number += 1
                 row += batch.num_rows
 
-    def _first_schema(self) -> pa.Schema:
-        """Of the first file; of CSV files, which know no types, the first that has rows."""
-        first = self._schema(self.files[0])
-        if self.parquet or not all(pa.types.is_null(field.type) for field in first):
+    def _first_schema(self) -> tuple[Path, pa.Schema]:
+        """The first file and its schema; of CSV files, which know no types, the first with rows."""
+        known = ((file, self._schema(file)) for file in self.files)
+        first = next(known)
+        if self.parquet or _has_types(first[1]):
             return first
-        schemas = (self._schema(file) for file in self.files[1:])
-        filled = (s for s in schemas if not all(pa.types.is_null(field.type) for field in s))
-        return next(filled, first)
+        return next((one for one in known if _has_types(one[1])), first)
 
     def _widen(self, name: str, one: pa.DataType, other: pa.DataType) -> None:
         """Whole numbers to predict in one file may have fractions in another."""
@@ -250,7 +260,11 @@ def comparable(kind: pa.DataType) -> bool:
 
 
 class DatasetSource(Source):
-    """A pyarrow dataset, with its partitions and filters."""
+    """A pyarrow dataset, with its partitions and filters.
+
+    Its columns are those of its schema, which pyarrow takes from the first file unless another is
+    given: what later files have beside them is passed over.
+    """
 
     def __init__(
         self,
