@@ -21,7 +21,7 @@ from banklearn import BankRegressor, __version__, load_model
 from banklearn.cli import pages
 from banklearn.cli.app import COMMANDS, app, is_there, main
 from banklearn.cli.durations import seconds
-from banklearn.cli.exits import EXIT_CODES
+from banklearn.cli.exits import EXIT_CODES, USAGE
 from banklearn.cli.files import Record, save
 from banklearn.cli.plan import amount, span
 from banklearn.cli.say import as_json
@@ -213,6 +213,9 @@ def test_compare_puts_all_methods_into_one_table(tmp_path):
         assert name in result.stderr
     error = {n: np.mean([f["error"] for f in each]) for n, each in found["methods"].items()}
     assert error["BaNK"] < error["linear"]
+
+    hasty = ("compare", data, "--target", "where", "--folds", "2", "--max-time", "0.01s")
+    assert "No method has a result. There was no time" in bank(*hasty, code=USAGE).stderr
 
 
 def test_a_fit_that_was_killed_is_not_given_up_unasked(tmp_path):

@@ -91,3 +91,15 @@ def test_the_target_cannot_be_left_out(command, numbers, tmp_path):
     said = " ".join(bank(*words, "--drop", "x", "--drop", "y", code=2).stderr.split())
     assert "'y' is the target, which cannot be left out" in said
     assert not list(tmp_path.glob("m.bank*"))
+
+
+@pytest.mark.parametrize("counts", [(59, 1), (50, 8, 1, 1), (1, 1, 58)])
+def test_a_class_of_one_row_stays_in_training(counts):
+    y = np.repeat([f"c{k}" for k in range(len(counts))], counts)
+    for seed in range(30):
+        train, test = held_out(y, 0.2, "classification", seed)
+        assert set(y[train]) == set(y)
+        np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(60))
+        assert len(test) in (11, 12)
+    everything, none = held_out(np.array(["a", "b"]), 0.5, "classification", 0)
+    assert (len(everything), len(none)) == (2, 0)

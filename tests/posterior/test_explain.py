@@ -141,6 +141,8 @@ def test_relevance_is_that_of_the_function():
     assert third.value < 0.02
     assert first.low <= first.value <= first.high
     assert [one.name for one in found.by_relevance()] == ["a", "b", "c"]
+    assert [one.name for one in found] == [one.name for one in found.inputs]
+    assert len(found) == len(found.inputs)
     assert any("hardly matter: c" in sentence for sentence in found.in_words())
 
 

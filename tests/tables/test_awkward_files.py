@@ -89,6 +89,22 @@ HANDLED = {
             "Column 3 has no name; it is called 'column 3'.",
         ),
     ),
+    "row labels of pandas": Handled(
+        text(lines(",a,y", lambda i: f"{i},{i * i % 7},{i % 13}")),
+        {"a": "a number"},
+        notes=(
+            "1 column without a name before all others taken for row labels, as pandas writes "
+            "them, and left out. What has a name is used.",
+        ),
+    ),
+    "row labels of two levels": Handled(
+        text(lines(",,a,y", lambda i: f"{i % 2},{i},{i * i % 7},{i % 13}")),
+        {"a": "a number"},
+        notes=(
+            "2 columns without a name before all others taken for row labels, as pandas writes "
+            "them, and left out. What has a name is used.",
+        ),
+    ),
     "a duplicated header with equal values": Handled(
         text(lines("a,a,y", lambda i: f"{i},{i},{i % 13}")),
         {"a": "a number", "a (2)": "left out: the same values as 'a'"},

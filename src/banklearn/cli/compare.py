@@ -10,6 +10,7 @@ import typer
 
 from banklearn.cli import options as use
 from banklearn.cli.durations import seconds
+from banklearn.cli.exits import DATA, USAGE, RefusedError
 from banklearn.cli.rivals import METHODS
 from banklearn.limits import MOST_FREQUENCIES
 
@@ -83,6 +84,9 @@ def compare(
                 "unusable": found.unusable,
             }
         )
+    if not any(fold is not None for each in contest.results.values() for fold in each):
+        reason = "Every fit failed." if contest.failed else "There was no time for any fit."
+        raise RefusedError(f"No method has a result. {reason}", DATA if contest.failed else USAGE)
 
 
 def fold_inputs(found: Any, folds: int, chosen: Any, seed: int) -> list[tuple[Any, ...]]:

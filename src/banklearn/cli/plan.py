@@ -20,7 +20,10 @@ def plan(
         int, typer.Option(min=0, help="Classes of the target; 0 means regression.")
     ] = 0,
     chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 4,
-    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps on all rows, per chain.")] = 220,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(min=1, help="Sweeps on all rows, per chain; those of a default fit if left."),
+    ] = None,
     seconds: Annotated[float, typer.Option(min=0.5, help="Seconds for the calibration.")] = 10.0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, for scripts.")
@@ -41,9 +44,21 @@ def plan(
         raise typer.BadParameter(str(error)) from error
     rates = calibrate(frequencies, inputs, seconds)
     found = describe(problem, rates, predict(problem, rates, workers, threads), workers)
-    found["sweeps"] = sweeps
-    found["seconds_in_all"] = sweeps * found["sweep"]["seconds"]
+    found["sweeps"] = sweeps or sweeps_on_all(rows)
+    found["seconds_in_all"] = found["sweeps"] * found["sweep"]["seconds"]
     typer.echo(json.dumps(found, indent=2) if as_json else text(found))
+
+
+def sweeps_on_all(rows: int) -> int:
+    """Sweeps on all rows of a chain of a default fit: warm-up begins on some, if there are many."""
+    from inspect import signature
+
+    from banklearn import BankRegressor
+    from banklearn.sampler.run import growing_stages
+
+    default = {name: of.default for name, of in signature(BankRegressor).parameters.items()}
+    on_all = growing_stages(rows, default["n_warmup"])[-1][1]
+    return int(on_all + default["n_draws"] * default["thin"])
 
 
 def text(found: dict[str, Any]) -> str:
@@ -62,7 +77,8 @@ def text(found: dict[str, Any]) -> str:
     lines += [
         f"  seconds          {sweep['seconds']:.3g}, of which rows {sweep['seconds_rows']:.3g}, "
         f"network {sweep['seconds_network']:.3g}, accept step {sweep['seconds_rest']:.3g}",
-        f"{found['sweeps']} sweeps on all rows: {span(found['seconds_in_all'])}.",
+        f"{found['sweeps']} sweeps on all rows: {span(found['seconds_in_all'])}. The choice of the "
+        "start, warm-up on some of the rows and gradient moves come on top.",
         f"Measured here, per core: {amount(rates['flops'])}flop/s, "
         f"{amount(rates['trig'])} cosines and sines/s; reading {amount(rates['read_bytes'])}B/s.",
     ]

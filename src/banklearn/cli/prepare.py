@@ -55,18 +55,26 @@ def without_target(table: Table, target: str, rows: Rows) -> list[str]:
 
 
 def held_out(y: Any, share: float, task: str, seed: int) -> tuple[Rows, Rows]:
-    """Row numbers (training, held out), in the order of the table; classes in equal shares."""
+    """Row numbers (training, held out), in the order of the table; classes in equal shares.
+
+    A class of one row stays in training: a model that has never met it cannot predict it.
+    """
     everything = np.arange(len(y), dtype=np.int64)
     if share == 0:
         return everything, everything[:0]
     from sklearn.model_selection import train_test_split
 
-    labels = None
+    many, labels = everything, None
     if task == "classification":
-        counts = np.unique(y, return_counts=True)[1]
-        labels = y if counts.min() >= 2 and round(share * len(y)) >= len(counts) else None
-    train, test = train_test_split(everything, test_size=share, random_state=seed, stratify=labels)
-    return np.sort(train), np.sort(test)
+        _, places, counts = np.unique(y, return_inverse=True, return_counts=True)
+        many = np.flatnonzero(counts[places] > 1)
+        if round(share * len(many)) >= (counts > 1).sum() > 0:
+            labels = y[many]
+    if len(many) < 2:
+        return everything, everything[:0]
+    _, test = train_test_split(many, test_size=share, random_state=seed, stratify=labels)
+    test = np.sort(test)
+    return np.setdiff1d(everything, test), test
 
 
 def digest(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -89,6 +89,12 @@ class KernelExplanation:
         raise KeyError(
             f"no input {name!r}; the inputs are {', '.join(i.name for i in self.inputs)}"
         )
+
+    def __iter__(self) -> Iterator[InputExplanation]:
+        return iter(self.inputs)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
 
     def by_relevance(self) -> list[InputExplanation]:
         """The inputs that vary, the most relevant first."""

@@ -33,8 +33,8 @@ def prior_share(draws: Sequence[Draw], X: Array, trend: Trend) -> Array:
 
     Over draws and summed over tasks: the mean of noise phi'A^-1 phi plus the variance of
     phi'mu_n, divided by the mean of noise / lam, the prior variance of the random features' part
-    (k(0) = 1). A trend's prior variance grows with the inputs and is left out. At most 1. Rows
-    are in model units.
+    (k(0) = 1). A trend's prior variance grows with the inputs and is left out of that: doubt about
+    a trend alone can exceed it. At most 1. Rows are in model units.
     """
     first = second = within = np.zeros((draws[0].mu_n.shape[0], len(X)))
     prior = 0.0

@@ -96,20 +96,21 @@ def relevance(
     """
     each = len(weights[0]) * int(scaling.used.sum())
     n = min(len(X), int(np.clip(ROWS_TIMES_INPUTS // each, FEWEST_ROWS, ROWS)))
-    sets = Sets(X[:, scaling.used], n)
+    given = X[:, scaling.used]
+    sets = Sets(given, n)
     rows, weight = sets[0]
     common = scaling(X[rows])
     pairs = list(zip(draws, weights, strict=True))
     shares = np.stack([_ratio(*squares(*pair, common, trend, weight)) for pair in pairs])
     level, error = np.ones(shares.shape[1]), np.zeros(shares.shape[1])
-    seen = np.ptp(common, axis=0) > 0.0
+    seen = np.ptp(given[rows], axis=0) > 0.0
     if n < len(X):
         shares[:, ~shares.any(axis=0)] = 1.0  # nothing there says how draws differ: other sets may
         changed, expected = np.empty((2, SETS, shares.shape[1]))
         for k in range(SETS):
             rows, weight = sets[k + 1]
             own = scaling(X[rows])
-            seen |= np.ptp(own, axis=0) > 0.0
+            seen |= np.ptp(given[rows], axis=0) > 0.0
             changed[k], total = squares(*pairs[k % len(pairs)], own, trend, weight)
             expected[k] = shares[k % len(pairs)] * total
         level = _ratio(changed.sum(axis=0), expected.sum(axis=0))
@@ -120,7 +121,7 @@ def relevance(
     chance = -float(ndtri(tail)) * error * middle
     low = level * middle - np.hypot(level * (middle - low), chance)
     high = level * middle + np.hypot(level * (high - middle), chance)
-    high[~seen & (np.ptp(X[:, scaling.used], axis=0) > 0.0)] = 1.0  # nobody knows
+    high[~seen & (np.ptp(given, axis=0) > 0.0)] = 1.0  # nobody knows
     ends = np.clip([level * middle, low, high], 0.0, 1.0)
     return [Estimate(*map(float, one)) for one in ends.T]
 

@@ -51,7 +51,14 @@ def read_delimited(
     filled = np.any([np.asarray(pc.not_equal(c, "")) for c in cells], axis=0)
     header = int(np.argmax(filled))
     written = [column[header].as_py() for column in cells]
+    labels = row_labels(written)
     names, notes = column_names(written)
+    written, cells, names = written[labels:], cells[labels:], names[labels:]
+    if labels:
+        notes[:labels] = [
+            f"{counted(labels, 'column')} without a name before all others taken for row labels, "
+            "as pandas writes them, and left out. What has a name is used."
+        ]
     filled[header] = False
     if not filled.any():
         raise TableError(f"{path.name} has a header ({listed(names)}), but no row below it.")
@@ -158,6 +165,12 @@ def _wrong_width(
         f"{len(wrong)} of {counted(n_kept - 1 + len(wrong), 'row')} {many} not as wide as the "
         f"header: line{'' if len(wrong) == 1 else 's'} {listed(lines)}."
     )
+
+
+def row_labels(header: list[str | None]) -> int:
+    """How many columns without a name the others follow: pandas writes a frame's index so."""
+    named = [bool((raw or "").strip()) for raw in header]
+    return named.index(True) if any(named) else 0
 
 
 def column_names(header: list[str | None]) -> tuple[list[str], list[str]]:
