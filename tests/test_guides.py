@@ -63,11 +63,12 @@ def test_the_quick_start_works_line_by_line(repository: Path, tmp_path, monkeypa
             assert not person.push(line), f"{line!r} waits for more"
     pyplot.close("all")
     shown = re.findall(r"^(?:np\.float64\()?(0\.\d+)", capsys.readouterr().out, re.MULTILINE)
-    score, held = map(float, shown[:2])
-    assert score > 0.3
+    score, held, learned, fixed = map(float, shown[:4])
+    assert 0.95 < score < 0.97
+    assert learned > fixed + 0.03
     assert held == pytest.approx(0.95, abs=0.05)
     assert "https://" not in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert (tmp_path / "diabetes.bank").is_file()
+    assert (tmp_path / "friedman.bank").is_file()
 
 
 @pytest.mark.parametrize("name", GUIDES)
