@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 from draws_study import SHOWN, scores
-from error_laws import LARGE, PARTS, rows_of
+from held_out import add_options, cores, parts_of, rows_of, times
 from sklearn.exceptions import ConvergenceWarning
 from studies import measured, processors, publish, study_parser
-from study_sets import study_rows, task_of
+from study_sets import task_of
 
 from banklearn import BankClassifier, BankRegressor
 from banklearn.experiments.cells import Cell, Record, parameters_of
@@ -111,11 +111,9 @@ def error_by_part(records: Sequence[Record], chains: int) -> dict[int, float]:
 
 def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     """How the table was measured."""
-    few, many = options.seconds.split(",")
-    cores = {1: "one core"}.get(options.cores_per_job, f"{options.cores_per_job} cores")
     return (
         f"Judged by fifths of the training rows of fold 0; M = {options.frequencies}, otherwise "
-        f"the defaults, {few} s below {LARGE} rows and {many} s from there on, {cores} a fit "
+        f"the defaults, {times(options)}, {cores(options)} a fit "
         f"({processors(records)}). nlpd is the mean negative log predictive density."
     )
 
@@ -125,30 +123,19 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     sets = "concrete,noise,pima,diabetic,bike,eeg,toms,prop"
     parser = study_parser(__doc__, "chain_counts", sets, "fits")
     parser.set_defaults(cores_per_job=1)
-    parser.add_argument(
-        "--parts", help="held-out fifths; default: all of sets below 2000 rows, else the first"
-    )
     parser.add_argument("--chains", default="4,8", help="numbers of chains")
-    parser.add_argument("--seconds", default="105,440", help="below and from 2000 rows on")
+    add_options(parser, "105,440")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    few, many = (float(v) for v in options.seconds.split(","))
-    cells = []
-    for name in options.sets.split(","):
-        small = len(study_rows(name, options.rows).y) < LARGE
-        parts = list(range(PARTS)) if small else [0]
-        if options.parts:
-            parts = [int(p) for p in options.parts.split(",")]
-        how = (few if small else many, options.frequencies, options.rows)
-        cells += [
-            cell(name, part, int(chains), *how)
-            for part in parts
-            for chains in options.chains.split(",")
-        ]
+    cells = [
+        cell(name, part, int(chains), seconds, options.frequencies, options.rows)
+        for name, part, seconds in parts_of(options)
+        for chains in options.chains.split(",")
+    ]
     records = measured(cells, options)
     if records:
         publish(options.out, table(records), legend(records, options), records)

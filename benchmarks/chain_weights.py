@@ -30,13 +30,13 @@ from typing import Any
 
 import numpy as np
 from draws_study import with_draws
-from error_laws import LARGE, PARTS, Watched, rows_of
+from error_laws import Watched
+from held_out import add_options, cores, parts_of, rows_of, times
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import t as student_t
 from sklearn.exceptions import ConvergenceWarning
 from studies import measured, processors, publish, study_parser
-from study_sets import study_rows
 
 from banklearn.experiments.cells import Cell, Record, parameters_of
 from banklearn.experiments.one_fold import compile_first
@@ -172,12 +172,10 @@ def table(records: Sequence[Record]) -> str:
 
 def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     """How the table was measured."""
-    few, many = options.seconds.split(",")
-    cores = "one core" if options.cores_per_job == 1 else f"{options.cores_per_job} cores"
     return (
         f"Judged by fifths of the training rows of fold 0; M = {options.frequencies}, "
-        f"{options.chains} chains, otherwise the defaults with normal errors, {few} s below "
-        f"{LARGE} rows and {many} s from there on, {cores} a fit ({processors(records)}). nlpd is "
+        f"{options.chains} chains, otherwise the defaults with normal errors, "
+        f"{times(options)}, {cores(options)} a fit ({processors(records)}). nlpd is "
         "the mean negative log predictive density."
     )
 
@@ -186,29 +184,18 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = study_parser(__doc__, "chain_weights", "concrete,noise,prop,bike,toms", "fits")
     parser.set_defaults(cores_per_job=1)
-    parser.add_argument(
-        "--parts", help="held-out fifths; default: all of sets below 2000 rows, else the first"
-    )
     parser.add_argument("--chains", type=int, default=4)
-    parser.add_argument("--seconds", default="105,440", help="below and from 2000 rows on")
+    add_options(parser, "105,440")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    few, many = (float(v) for v in options.seconds.split(","))
-    cells = []
-    for name in options.sets.split(","):
-        small = len(study_rows(name, options.rows).y) < LARGE
-        parts = list(range(PARTS)) if small else [0]
-        if options.parts:
-            parts = [int(p) for p in options.parts.split(",")]
-        seconds = few if small else many
-        cells += [
-            cell(name, part, options.chains, seconds, options.frequencies, options.rows)
-            for part in parts
-        ]
+    cells = [
+        cell(name, part, options.chains, seconds, options.frequencies, options.rows)
+        for name, part, seconds in parts_of(options)
+    ]
     records = measured(cells, options)
     if records:
         publish(options.out, table(records), legend(records, options), records)

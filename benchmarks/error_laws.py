@@ -23,10 +23,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from held_out import add_options, parts_of, rows_of, times
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from studies import measured, processors, publish, study_parser
-from study_sets import Rows, study_rows
+from study_sets import Rows
 
 from banklearn import BankRegressor
 from banklearn.experiments.cells import Cell, Record, parameters_of
@@ -39,9 +40,6 @@ LEVELS = (0.5, 0.8, 0.95)
 LAWS = ("normal", "learned by 1 / p", "all doubt scaled", "learned")
 #: Share of the held-out rows that are looked at by themselves: those with the most doubt.
 DOUBTFUL = 0.1
-PARTS = 5
-#: Training rows from which on a set has the longer time.
-LARGE = 2000
 
 
 class Watched(BankRegressor):
@@ -55,18 +53,6 @@ class Watched(BankRegressor):
 def estimator(chains: int, seconds: float, M: int) -> Watched:
     """The defaults, but for time and size."""
     return Watched(M, n_chains=chains, max_time=seconds, random_state=0, device="cpu")
-
-
-def rows_of(name: str, part: int | None, rows: int | None) -> Rows:
-    """Training rows of fold 0 without a fifth of them, and that fifth; None: its test rows."""
-    data = study_rows(name, rows)
-    if part is None:
-        return data
-    order = np.random.default_rng(7).permutation(len(data.y))
-    held = np.zeros(len(data.y), dtype=bool)
-    held[order[part::PARTS]] = True
-    X, y = data.X, data.y
-    return data._replace(X=X[~held], y=y[~held], X_test=X[held], y_test=y[held])
 
 
 def measure(
@@ -165,11 +151,10 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     for record in records:
         sweeps.setdefault(record["set"], []).extend(record["sweeps"])
     made = "; ".join(f"{name} {min(each)} to {max(each)}" for name, each in sweeps.items())
-    few, many = options.seconds.split(",")
     judged = "test rows of fold 0" if options.test else "fifths of the training rows of fold 0"
     return (
         f"Judged by {judged}; M = {options.frequencies}, {options.chains} chains, otherwise the "
-        f"defaults, {few} s below {LARGE} rows and {many} s from there on, one core; sweeps that "
+        f"defaults, {times(options)}, one core; sweeps that "
         f"the chains made: {made} ({processors(records)}). All laws of a set are of the same "
         "draws. nlpd is the mean negative log predictive density. Doubt is most in the tenth of "
         "the rows to judge by with the largest deviation of the model's own law."
@@ -179,27 +164,20 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = study_parser(__doc__, "error_laws", "concrete,noise,prop,bike,toms", "fits", None)
-    parser.add_argument(
-        "--parts", help="held-out fifths; default: all of sets below 2000 rows, else the first"
-    )
     parser.add_argument("--test", action="store_true", help="judge by the fold's test rows")
     parser.add_argument("--chains", type=int, default=4)
-    parser.add_argument("--seconds", default="60,150", help="below and from 2000 rows on")
+    add_options(parser, "60,150")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Record]:
     """Measure what has not been measured, and write the table."""
     options = parse(arguments)
-    few, many = (float(v) for v in options.seconds.split(","))
-    cells = []
-    for name in options.sets.split(","):
-        small = len(study_rows(name, options.rows).y) < LARGE
-        parts: list[int | None] = list(range(PARTS)) if small else [0]
-        if options.parts:
-            parts = [int(p) for p in options.parts.split(",")]
-        how = (options.chains, few if small else many, options.frequencies, options.rows)
-        cells += [cell(name, part, *how) for part in ([None] if options.test else parts)]
+    asked = [(name, None if options.test else part, t) for name, part, t in parts_of(options)]
+    cells = [
+        cell(name, part, options.chains, seconds, options.frequencies, options.rows)
+        for name, part, seconds in dict.fromkeys(asked)
+    ]
     records = measured(cells, options)
     if records:
         publish(options.out, table(records), legend(records, options), records)
