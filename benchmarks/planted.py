@@ -1003,4 +1003,18 @@ MUTANTS = (
         "",
         RELEVANCE,
     ),
+    Mutant(
+        "rows of rare values that count as often as they are looked at",
+        "posterior/relevance.py",
+        "weight = 1.0 / self.expected[rows]",
+        "weight = np.ones(len(rows))",
+        RELEVANCE,
+    ),
+    Mutant(
+        "rows of small weight that count as whole rows in the law of errors",
+        "posterior/leave_one_out.py",
+        "power * left_out * log_p",
+        "power * log_p",
+        LEFT_OUT,
+    ),
 )
