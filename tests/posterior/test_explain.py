@@ -210,6 +210,26 @@ def test_what_is_told_of_waves_and_of_inputs_that_hardly_matter():
     assert "90 % credible" in KernelExplanation(inputs, 0.9, False).in_words()[-1]
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+def test_it_says_how_much_of_the_target_the_function_makes(share):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (400, 2))
+    f = np.sin(2 * X[:, 0])
+    y = np.sqrt(share) * f / f.std() + np.sqrt(1 - share) * rng.standard_normal(400)
+    model = BankRegressor(16, n_chains=2, n_warmup=80, n_draws=20, random_state=0).fit(X, y)
+    found = model.explain(X)
+    low, high = found.explained.low, found.explained.high
+    assert max(low - 0.05, 0.0) <= share <= high + 0.05
+    assert high - low < 0.3
+    assert found.as_dict()["explained"] == list(found.explained)
+    assert any(
+        sentence.endswith("variance of the target; the rest is noise.")
+        for sentence in found.in_words()
+    )
+    classifier, rows, _ = two_classes()
+    assert classifier.explain(rows).explained is None
+
+
 def test_an_explanation_is_plain_and_in_words():
     for model, X, _ in (three_inputs(), three_inputs("arcsinh"), two_classes()):
         found = model.explain(X)

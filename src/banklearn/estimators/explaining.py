@@ -46,7 +46,8 @@ class Explains:
             names = plain if own is None else [str(name) for name in own]
         if len(names) != d:
             raise ValueError(f"names holds {len(names)} names, but there are {d} inputs.")
-        return explain_kernel(self.kernel_, self.trend_, rows.X, list(names), coverage)
+        has_noise = hasattr(self, "target_scaling_")
+        return explain_kernel(self.kernel_, self.trend_, rows.X, list(names), coverage, has_noise)
 
     def agreement(self, X: Any) -> Agreement:
         """R-hat and effective sample size of the function at each row of X.

@@ -17,7 +17,7 @@ from banklearn.posterior.functions import draw_weights, evenly, function_at
 from banklearn.posterior.kernel import LearnedKernel
 from banklearn.posterior.lengths import Estimate, function_length, half_lag, kernel_lengths
 from banklearn.posterior.oscillations import Line, density_peaks, spectral_lines
-from banklearn.posterior.relevance import any_order, relevance
+from banklearn.posterior.relevance import ROWS, any_order, relevance
 from banklearn.posterior.scaling import InputScaling
 
 Array = NDArray[np.float64]
@@ -75,12 +75,14 @@ class KernelExplanation:
 
     Lengths are in the units of the data. For inputs that were transformed, lengths of the kernel
     hold near the median of the input (`local` is then True); periods and lengths of the function
-    hold everywhere.
+    hold everywhere. explained is the share of the target's variance that the function makes, the
+    rest being noise; None where the target has classes.
     """
 
     inputs: tuple[InputExplanation, ...]
     coverage: float
     local: bool
+    explained: Estimate | None = None
 
     def __getitem__(self, name: str) -> InputExplanation:
         for one in self.inputs:
@@ -104,6 +106,7 @@ class KernelExplanation:
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, strings and lists."""
         out = asdict(self)
+        out["explained"] = None if self.explained is None else list(self.explained)
         out["inputs"] = [
             {
                 "name": one.name,
@@ -138,8 +141,12 @@ def explain_kernel(
     X: Array,
     names: Sequence[str],
     coverage: float = 0.9,
+    has_noise: bool = False,
 ) -> KernelExplanation:
-    """Explain the posterior over kernels and functions at rows X (n, d) in the user's units."""
+    """Explain the posterior over kernels and functions at rows X (n, d) in the user's units.
+
+    has_noise: the target is the function and noise, so that one has a share of the other.
+    """
     scaling, draws = kernel.scaling, evenly(kernel.draws, DRAWS)
     rng = np.random.default_rng(0)
     weights = [draw_weights(draw, rng) for draw in draws]
@@ -184,7 +191,14 @@ def explain_kernel(
                 ),
             )
         )
-    return KernelExplanation(tuple(inputs), coverage, local=not scaling.linear)
+    explained = None
+    if has_noise:
+        rows = scaling(X[any_order(X)[np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(int)]])
+        made = np.array(
+            [function_at(*pair, rows, trend).var() for pair in zip(draws, weights, strict=True)]
+        )
+        explained = estimate(made / (made + [draw.noise for draw in draws]))
+    return KernelExplanation(tuple(inputs), coverage, not scaling.linear, explained)
 
 
 def along(

@@ -41,6 +41,9 @@ def kernel_in_words(explanation: KernelExplanation) -> list[str]:
         out += _periods(one)
         meaning = ": points much closer than that have nearly the same value" if not place else ""
         out.append(f"{_length_scale(one, explanation.local)}{meaning}.")
+    if explanation.explained is not None:
+        made = shares(explanation.explained)
+        out.append(f"The function makes {made} of the variance of the target; the rest is noise.")
     if explanation.coverage and out:
         out.append(
             f"Numbers in brackets are {100 * explanation.coverage:.0f} % credible intervals."
