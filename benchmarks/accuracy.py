@@ -87,12 +87,15 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--within", type=float, help="seconds within which to end")
     parser.add_argument("--keep-models", action="store_true", help="of 2 MB at most, by each cell")
     parser.add_argument("--work", type=Path, default=HERE / ".cache" / "reproduce")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "accuracy.md")
+    parser.add_argument("--out", type=Path, help="default: results/accuracy.md, its seed behind it")
     parser.add_argument("--limits", help="seconds below and above 2000 rows, also of SVGP")
     parser.add_argument("--seed", type=int, default=0, help="of every fit; folds stay")
     parser.add_argument("--gpu", action="store_true", help="use it where there is one")
     parser.add_argument("--tiny", action="store_true", help="try the machinery alone")
-    return parser.parse_args()
+    given = parser.parse_args()
+    seed = f"-seed-{given.seed}" if given.seed else ""
+    given.out = given.out or HERE / "results" / f"accuracy{seed}.md"
+    return given
 
 
 def wanted(options: argparse.Namespace) -> list[Cell]:

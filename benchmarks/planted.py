@@ -1006,8 +1006,8 @@ MUTANTS = (
     Mutant(
         "rows of rare values that count as often as they are looked at",
         "posterior/relevance.py",
-        "weight = 1.0 / self.expected[rows]",
-        "weight = np.ones(len(rows))",
+        "return rows, 1.0 / expected",
+        "return rows, np.ones_like(expected)",
         RELEVANCE,
     ),
     Mutant(

@@ -298,7 +298,7 @@ def test_a_chain_has_the_harmonic_mean_of_densities_without_the_row(scripts):
     model = study.Watched(8, n_warmup=5, n_draws=4, n_chains=2, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model.fit(data.X, data.y, sample_weight=np.where(data.y > 0, 0.5, 2.0))
+        model.fit(data.X, data.y, sample_weight=np.where(data.y > 0, 1.0, 2.0))
     _, X, y, weight = model.seen_
     found = study.left_out_densities(model, X, y, weight)
     alone = (model.draws_, X, y, np.minimum(weight, 1.0), model.trend_)

@@ -215,7 +215,7 @@ def test_compare_puts_all_methods_into_one_table(tmp_path):
     assert error["BaNK"] < error["linear"]
 
     hasty = ("compare", data, "--target", "where", "--folds", "2", "--max-time", "0.01s")
-    assert "No method has a result. There was no time" in bank(*hasty, code=USAGE).stderr
+    assert "No method has a result. There was too little time" in bank(*hasty, code=USAGE).stderr
 
 
 def test_a_fit_that_was_killed_is_not_given_up_unasked(tmp_path):

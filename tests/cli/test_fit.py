@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.model_selection import train_test_split
 
 from banklearn import load_model
 from banklearn.cli.prepare import held_out
@@ -93,13 +94,21 @@ def test_the_target_cannot_be_left_out(command, numbers, tmp_path):
     assert not list(tmp_path.glob("m.bank*"))
 
 
-@pytest.mark.parametrize("counts", [(59, 1), (50, 8, 1, 1), (1, 1, 58)])
-def test_a_class_of_one_row_stays_in_training(counts):
-    y = np.repeat([f"c{k}" for k in range(len(counts))], counts)
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.8, 0.99])
+@pytest.mark.parametrize("counts", [(59, 1), (48, 4, 4, 2, 1, 1), (1, 1, 58), (6, 1, 1), (2,) * 30])
+def test_every_class_has_a_row_in_training(counts, share):
+    y = np.repeat([f"c{k:02}" for k in range(len(counts))], counts)
     for seed in range(30):
-        train, test = held_out(y, 0.2, "classification", seed)
+        train, test = held_out(y, share, "classification", seed)
         assert set(y[train]) == set(y)
-        np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(60))
-        assert len(test) in (11, 12)
-    everything, none = held_out(np.array(["a", "b"]), 0.5, "classification", 0)
-    assert (len(everything), len(none)) == (2, 0)
+        np.testing.assert_array_equal(np.sort(np.r_[train, test]), np.arange(len(y)))
+        most = min(np.ceil(share * len(y)), len(y) - len(counts))
+        assert most - len(counts) <= len(test) <= most
+
+
+def test_what_is_held_out_of_ordinary_classes_is_a_stratified_part():
+    y = np.repeat(["a", "b"], [40, 20])
+    train, test = held_out(y, 0.2, "classification", 0)
+    split = train_test_split(np.arange(60), test_size=0.2, random_state=0, stratify=y)
+    np.testing.assert_array_equal(train, np.sort(split[0]))
+    np.testing.assert_array_equal(test, np.sort(split[1]))

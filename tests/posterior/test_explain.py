@@ -143,6 +143,8 @@ def test_relevance_is_that_of_the_function():
     assert [one.name for one in found.by_relevance()] == ["a", "b", "c"]
     assert [one.name for one in found] == [one.name for one in found.inputs]
     assert len(found) == len(found.inputs)
+    assert "a" in found
+    assert "d" not in found
     assert any("hardly matter: c" in sentence for sentence in found.in_words())
 
 
@@ -213,9 +215,10 @@ def test_what_is_told_of_waves_and_of_inputs_that_hardly_matter():
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
 def test_it_says_how_much_of_the_target_the_function_makes(share):
     rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, (400, 2))
-    f = np.sin(2 * X[:, 0])
-    y = np.sqrt(share) * f / f.std() + np.sqrt(1 - share) * rng.standard_normal(400)
+    X = rng.uniform(-2, 2, (1500, 2))
+    X[:, 1] = rng.random(1500) < 0.01  # hardly ever anything but zero, and half of the function
+    f = np.sin(2 * X[:, 0]) / np.sin(2 * X[:, 0]).std() + X[:, 1] / X[:, 1].std()
+    y = np.sqrt(share) * f / f.std() + np.sqrt(1 - share) * rng.standard_normal(1500)
     model = BankRegressor(16, n_chains=2, n_warmup=80, n_draws=20, random_state=0).fit(X, y)
     found = model.explain(X)
     low, high = found.explained.low, found.explained.high

@@ -49,7 +49,7 @@ def test_a_product_of_matrices_is_all_pairs(trend, tasks, seed):
     np.testing.assert_allclose(changed, plain, rtol=1e-9)
     assert total == pytest.approx(all_of_it, rel=1e-9)
     times = rng.integers(1, 4, len(X))
-    weighted = module.squares(draw, beta, X, trend, times / times.sum())
+    weighted = module.squares(draw, beta, X, trend, np.outer(times, times) / times.sum() ** 2)
     repeated = module.squares(draw, beta, np.repeat(X, times, axis=0), trend)
     np.testing.assert_allclose(weighted[0], repeated[0], rtol=1e-9)
     assert weighted[1] == pytest.approx(repeated[1], rel=1e-9)
@@ -183,20 +183,37 @@ def test_inputs_of_which_no_set_shows_anything_may_have_any_relevance(monkeypatc
     assert {(one.low, one.high) for one in unknown} == {(0.0, 1.0)}
 
 
-def test_weights_of_rows_undo_how_often_they_are_in_a_set(seed):
-    """The mean of any function of a row is that over all rows."""
+def test_weights_of_pairs_undo_how_often_they_are_in_a_set(seed):
+    """The sum of anything over pairs of different rows is that over all of them."""
     rng = np.random.default_rng(seed)
     X = rare_inputs(5_000, 3, 25, rng)
     sets = module.Sets(X, 128)
     assert len(sets.rare) == 3
-    value = X @ [0.3, 1.0, 2.0, 3.0] + 1.0
-    means = []
+    values = np.column_stack([X @ [0.3, 1.0, 2.0, 3.0], X[:, 0], X[:, 3]])
+    found = []
     for k in range(400):
         rows, weight = sets[k]
-        assert len(rows) == 128
-        assert weight.sum() == pytest.approx(1.0)
-        means.append([weight @ value[rows], weight @ X[rows, 3]])
-    np.testing.assert_allclose(np.mean(means, axis=0), [value.mean(), 0.005], rtol=0.02)
+        assert 128 < len(rows) <= 160
+        apart = (values[rows, None] - values[rows]) ** 2
+        found.append((weight[:, :, None] * apart).sum(axis=(0, 1)) / 5_000**2)
+    error = np.std(found, axis=0) / 20.0
+    assert (np.abs(np.mean(found, axis=0) - 2.0 * values.var(axis=0)) < 4.0 * error + 1e-4).all()
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.05, 0.3])
+def test_intervals_of_wide_tables_hold_what_they_should(rate):
+    """Sets have 32 rows here, however rare the values of inputs are."""
+    held, count = 0, 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.standard_normal((4_000, 2)), rng.random((4_000, 128)) < rate])
+        slopes = rng.normal(1.0, 0.02, (24, 130)) / X.std(axis=0) * np.r_[8.0, 8.0, np.ones(128)]
+        draws, weights = linear_functions(slopes)
+        told = module.relevance(draws, weights, plain_inputs(130), "linear", X, 0.9)
+        truth = np.r_[64.0, 64.0, np.ones(128)] / 256.0
+        held += sum(one.low <= t <= one.high for one, t in zip(told, truth, strict=True))
+        count += len(told)
+    assert held / count > 0.8
 
 
 def test_more_rows_than_a_set_widen_the_interval(monkeypatch):

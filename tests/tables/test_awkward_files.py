@@ -94,7 +94,7 @@ HANDLED = {
         {"a": "a number"},
         notes=(
             "1 column without a name before all others taken for row labels, as pandas writes "
-            "them, and left out. What has a name is used.",
+            "them, and left out; the others are counted from there. What has a name is used.",
         ),
     ),
     "row labels of two levels": Handled(
@@ -102,7 +102,30 @@ HANDLED = {
         {"a": "a number"},
         notes=(
             "2 columns without a name before all others taken for row labels, as pandas writes "
-            "them, and left out. What has a name is used.",
+            "them, and left out; the others are counted from there. What has a name is used.",
+        ),
+    ),
+    "row labels of pandas beside a name that could be theirs": Handled(
+        text(lines(",column 1,,y", lambda i: f"{i},{i * i % 7},{i % 5},{i % 13}")),
+        {"column 1": "a number", "column 2": "a number"},
+        notes=(
+            "1 column without a name before all others taken for row labels, as pandas writes "
+            "them, and left out; the others are counted from there. What has a name is used.",
+            "Column 2 has no name; it is called 'column 2'.",
+        ),
+    ),
+    "nothing but a column without a name": Handled(
+        text(lines(",y", lambda i: f"{i},{i % 13}")),
+        {"column 1": "a number"},
+        notes=("Column 1 has no name; it is called 'column 1'.",),
+    ),
+    "several columns without a name": Handled(
+        text(lines(",,,a,y", lambda i: f"{i % 3},{i % 4},{i % 5},{i % 7},{i % 13}")),
+        {"column 1": "a number", "column 3": "a number", "a": "a number"},
+        notes=(
+            "Column 1 has no name; it is called 'column 1'.",
+            "Column 2 has no name; it is called 'column 2'.",
+            "Column 3 has no name; it is called 'column 3'.",
         ),
     ),
     "a duplicated header with equal values": Handled(

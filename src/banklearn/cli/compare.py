@@ -85,8 +85,9 @@ def compare(
             }
         )
     if not any(fold is not None for each in contest.results.values() for fold in each):
-        reason = "Every fit failed." if contest.failed else "There was no time for any fit."
-        raise RefusedError(f"No method has a result. {reason}", DATA if contest.failed else USAGE)
+        all_failed = contest.failed == sum(map(len, contest.results.values()))
+        reason = "Every fit failed." if all_failed else "There was too little time (--max-time)."
+        raise RefusedError(f"No method has a result. {reason}", DATA if all_failed else USAGE)
 
 
 def fold_inputs(found: Any, folds: int, chosen: Any, seed: int) -> list[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,23 +58,23 @@ def without_target(table: Table, target: str, rows: Rows) -> list[str]:
 def held_out(y: Any, share: float, task: str, seed: int) -> tuple[Rows, Rows]:
     """Row numbers (training, held out), in the order of the table; classes in equal shares.
 
-    A class of one row stays in training: a model that has never met it cannot predict it.
+    Every class has a row in training: a model that has never met it cannot predict it.
     """
     everything = np.arange(len(y), dtype=np.int64)
     if share == 0:
         return everything, everything[:0]
     from sklearn.model_selection import train_test_split
 
-    many, labels = everything, None
+    held, labels, places = min(math.ceil(share * len(y)), len(y) - 1), None, None
     if task == "classification":
         _, places, counts = np.unique(y, return_inverse=True, return_counts=True)
-        many = np.flatnonzero(counts[places] > 1)
-        if round(share * len(many)) >= (counts > 1).sum() > 0:
-            labels = y[many]
-    if len(many) < 2:
-        return everything, everything[:0]
-    _, test = train_test_split(many, test_size=share, random_state=seed, stratify=labels)
+        few = min(round(share * len(y)), len(y) - held)
+        labels = y if counts.min() >= 2 and few >= len(counts) else None
+    _, test = train_test_split(everything, test_size=held, random_state=seed, stratify=labels)
     test = np.sort(test)
+    if places is not None:
+        unknown = np.setdiff1d(places[test], np.delete(places, test))
+        test = np.setdiff1d(test, [test[places[test] == one][0] for one in unknown])
     return np.setdiff1d(everything, test), test
 
 

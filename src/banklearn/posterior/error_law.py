@@ -152,7 +152,7 @@ def quantiles(scales: Array, share: Array, q: float) -> Array:
     tail = min(q, 1.0 - q)
     unit = -ndtri(tail)
     near, far = unit * np.stack([scales.min(axis=1), scales.max(axis=1)])
-    out = np.clip(unit * np.sqrt(scales**2 @ share), near, far)
+    out = np.clip(unit * np.sqrt((scales**2 * share).sum(axis=1)), near, far)
     left, at = np.arange(len(scales)), out.copy()
     for _ in range(STEPS_TO_QUANTILE):
         z = at[:, None] / scales[left]

@@ -17,7 +17,7 @@ from banklearn.posterior.functions import draw_weights, evenly, function_at
 from banklearn.posterior.kernel import LearnedKernel
 from banklearn.posterior.lengths import Estimate, function_length, half_lag, kernel_lengths
 from banklearn.posterior.oscillations import Line, density_peaks, spectral_lines
-from banklearn.posterior.relevance import ROWS, any_order, relevance
+from banklearn.posterior.relevance import any_order, relevance
 from banklearn.posterior.scaling import InputScaling
 
 Array = NDArray[np.float64]
@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 DRAWS, SLICES = 24, 8
 #: Places at which a draw's function is looked at along an input, all slices together.
 MOST_PLACES = 1 << 15
+#: The share of the target's variance that a function makes is looked for in so many rows.
+MOST_ROWS = 1 << 13
 #: With many inputs, periods are looked for along the most relevant ones.
 MOST_INPUTS = 12
 #: Along an input with no more values than this, a function is not looked at between them.
@@ -97,6 +99,9 @@ class KernelExplanation:
 
     def __len__(self) -> int:
         return len(self.inputs)
+
+    def __contains__(self, name: object) -> bool:
+        return any(one.name == name for one in self.inputs)
 
     def by_relevance(self) -> list[InputExplanation]:
         """The inputs that vary, the most relevant first."""
@@ -193,10 +198,9 @@ def explain_kernel(
         )
     explained = None
     if has_noise:
-        rows = scaling(X[any_order(X)[np.linspace(0, len(X) - 1, min(len(X), ROWS)).astype(int)]])
-        made = np.array(
-            [function_at(*pair, rows, trend).var() for pair in zip(draws, weights, strict=True)]
-        )
+        rows = scaling(X[np.random.default_rng(0).permutation(any_order(X))[:MOST_ROWS]])
+        pairs = zip(draws, weights, strict=True)
+        made = np.array([function_at(*pair, rows, trend).var() for pair in pairs])
         explained = estimate(made / (made + [draw.noise for draw in draws]))
     return KernelExplanation(tuple(inputs), coverage, not scaling.linear, explained)
 

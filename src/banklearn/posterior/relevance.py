@@ -9,8 +9,8 @@ that is far larger than what draws of a well learned function differ by; all pai
 product of matrices. Beyond `ROWS` rows every draw looks at the same set, which tells how draws
 differ, and at a set of its own: together they tell the level, and by how much it may be wrong.
 
-Where an input is nearly always the same, sets have more of the rows in which it is not, and all
-rows weights that undo it: one over how often a row is expected in a set (:class:`Sets`).
+Where an input is nearly always the same, some of the rows in which it is not join each set, and
+pairs have weights that undo it: one over how often they are expected in a set (:class:`Sets`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ ROWS = 256
 ROWS_TIMES_INPUTS, FEWEST_ROWS = 1 << 12, 32
 #: Sets beside the common one, that tell the level.
 SETS = 24
-#: An input is nearly always the same where fewer rows of a set than this would have another value.
-RARE = 16
+#: An input is nearly always the same where less than this share of the rows has another value.
+RARE = 1.0 / 16.0
 
 
 def any_order(X: Array) -> NDArray[np.intp]:
@@ -46,39 +46,43 @@ def any_order(X: Array) -> NDArray[np.intp]:
 
 
 class Sets:
-    """Sets of rows of X (n, d), number 0 the common one, and the weights of their rows.
+    """Sets of rows of X (n, d), number 0 the common one, and the weights of pairs of their rows.
 
     The order of the rows of X makes no difference. rare: of inputs that are nearly always the same,
-    the rows in which they are not. So many of each join the rows of a set that come in turn.
+    the rows in which they are not, some of which join the rows of a set that come in turn.
     """
 
     def __init__(self, X: Array, size: int) -> None:
-        self.order = np.random.default_rng(0).permutation(any_order(X))
-        self.size = size
+        rng = np.random.default_rng(0)
+        self.order, self.size = rng.permutation(any_order(X)), size
         usual = np.median(X[self.order[:size]], axis=0)
         unusual = X != usual
         found = unusual.sum(axis=0)
-        few = np.flatnonzero((found > 0) & (found * size < RARE * len(X)) & (size < len(X)))
+        few = np.flatnonzero((found > 0) & (found < RARE * len(X)) & (size < len(X)))
         few = few[np.argsort(found[few], kind="stable")][: size // 4]
-        self.rare = [self.order[unusual[self.order, i]] for i in few]
-        share = size // (2 * max(len(few), 1))
+        # In an order of their own: those in turn must not be met again as rows that join.
+        self.rare = [rng.permutation(self.order[unusual[self.order, i]]) for i in few]
+        share = size // (4 * max(len(few), 1))
         self.joining = [min(len(rows), share) for rows in self.rare]
-        self.expected = np.full(len(X), (size - sum(self.joining)) / len(X))
+        self.joins = np.zeros(len(X))
         for rows, joining in zip(self.rare, self.joining, strict=True):
-            self.expected[rows] += joining / len(rows)
+            self.joins[rows] += joining / len(rows)
 
-    def __getitem__(self, k: int) -> tuple[NDArray[np.intp], Array]:
-        """Rows of a set, and their weights, which add up to one."""
-        lists = [self.order, *self.rare]
-        sizes = [self.size - sum(self.joining), *self.joining]
+    def __getitem__(self, k: int) -> tuple[NDArray[np.intp], Array | None]:
+        """Rows of a set, and one over how often each pair of them is expected; None: all alike."""
+        lists, sizes = [self.order, *self.rare], [self.size, *self.joining]
         rows = np.concatenate(
             [
                 own[np.arange(k * m, (k + 1) * m) % len(own)]
                 for own, m in zip(lists, sizes, strict=True)
             ]
         )
-        weight = 1.0 / self.expected[rows]
-        return rows, weight / weight.sum()
+        if not self.rare:
+            return rows, None
+        N, m, joins = len(self.order), self.size, self.joins[rows]
+        singly = m / N * joins
+        expected = m * (m - 1) / (N * (N - 1)) + singly + singly[:, None] + np.outer(joins, joins)
+        return rows, 1.0 / expected
 
 
 def relevance(
@@ -129,24 +133,23 @@ def relevance(
 def squares(
     draw: Draw, beta: Array, X: Array, trend: Trend, weight: Array | None = None
 ) -> tuple[Array, float]:
-    """Mean squared changes over all pairs of rows X (n, d) in model units, summed over tasks.
+    """Squared changes over all pairs of rows X (n, d) in model units, added over tasks and pairs.
 
-    Of one input alone, (d,), and of all of them together; rows have weights (n,) that add up to
-    one. With phases u = Wx, changed by v = w_i (x_bi - x_ai), and weights c and s of the cosines
+    Of one input alone, (d,), and of all of them together; pairs count by their weight (n, n), if
+    any. With phases u = Wx, changed by v = w_i (x_bi - x_ai), and weights c and s of the cosines
     and sines, a change is
 
         sum_j p_j (cos v_j - 1) + q_j sin v_j,  p = c cos u + s sin u,  q = s cos u - c sin u,
 
     whose cos v and sin v are sums of products of one factor of a and one of b: a matrix product.
     """
-    if weight is None:
-        weight = np.full(len(X), 1.0 / len(X))
+    weight = np.full((len(X), len(X)), 1.0 / len(X) ** 2) if weight is None else weight
     varies = np.ptp(X, axis=0) > 0.0  # what does not must change nothing, not even by rounding
-    changed = np.zeros(X.shape[1])
+    changed, total = np.zeros(X.shape[1]), 0.0
     if not varies.any():
-        return changed, 0.0
-    f = function_at(draw, beta, X, trend)
-    total = 2.0 * float(((f - (f @ weight)[:, None]) ** 2 @ weight).sum())
+        return changed, total
+    for f in function_at(draw, beta, X, trend):
+        total += float((weight * (f[:, None] - f) ** 2).sum())
     phases = feature_rows(X, draw.W)
     cos_u, sin_u = phases[0::2], phases[1::2]
     c, s = beta[:, -len(phases) :: 2, None], beta[:, 1 - len(phases) :: 2, None]
@@ -163,7 +166,7 @@ def squares(
             f -= f.diagonal()[:, None].copy()
             if slopes is not None:
                 f += slopes[t, i] * (X[:, i] - X[:, i : i + 1])
-            changed[i] += float(weight @ f**2 @ weight)
+            changed[i] += float((weight * f**2).sum())
     return changed, total
 
 

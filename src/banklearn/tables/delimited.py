@@ -52,13 +52,15 @@ def read_delimited(
     header = int(np.argmax(filled))
     written = [column[header].as_py() for column in cells]
     labels = row_labels(written)
+    written, cells = written[labels:], cells[labels:]
     names, notes = column_names(written)
-    written, cells, names = written[labels:], cells[labels:], names[labels:]
     if labels:
-        notes[:labels] = [
+        notes.insert(
+            0,
             f"{counted(labels, 'column')} without a name before all others taken for row labels, "
-            "as pandas writes them, and left out. What has a name is used."
-        ]
+            "as pandas writes them, and left out; the others are counted from there. What has a "
+            "name is used.",
+        )
     filled[header] = False
     if not filled.any():
         raise TableError(f"{path.name} has a header ({listed(names)}), but no row below it.")
@@ -168,9 +170,13 @@ def _wrong_width(
 
 
 def row_labels(header: list[str | None]) -> int:
-    """How many columns without a name the others follow: pandas writes a frame's index so."""
+    """How many columns hold row labels: one or two without a name that at least two others follow.
+
+    pandas writes a frame's index so. With less beside them they are all that there is.
+    """
     named = [bool((raw or "").strip()) for raw in header]
-    return named.index(True) if any(named) else 0
+    labels = named.index(True) if any(named) else 0
+    return labels if labels <= 2 and sum(named) >= 2 else 0
 
 
 def column_names(header: list[str | None]) -> tuple[list[str], list[str]]:
