@@ -142,7 +142,7 @@ def legend(records: Sequence[Record], M: int) -> str:
         f"{r['set']} {min(r['sweeps'])} to {max(r['sweeps'])} of {r['planned']}" for r in records
     )
     return (
-        f"Fold 0, M = {M}, default settings; sweeps that the chains made: {made} "
+        f"Fold 0, M = {M}, default settings but normal errors; sweeps that the chains made: {made} "
         f"({processors(records)}). nlpd is the mean negative log predictive density of test rows. "
         f"The figures of one draw are means over {ALONE} draws."
     )

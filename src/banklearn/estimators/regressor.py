@@ -242,8 +242,8 @@ class BankRegressor(RegressorMixin, BankBase):
         tail = 0.5 * (1.0 - coverage)
         if 1.0 - tail == 1.0:
             raise ValueError(
-                f"coverage is {float(coverage)!r}, so near 1 that the interval has no ends. At most "
-                "1 - 2**-52 can be asked for."
+                f"coverage is {float(coverage)!r}, so near 1 that the interval has no ends. At "
+                "most 1 - 2**-52 can be asked for."
             )
         quantiles = self.predict_quantiles(X, [tail, 1.0 - tail])
         return quantiles[:, 0], quantiles[:, 1]
