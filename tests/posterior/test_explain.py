@@ -1,6 +1,7 @@
 """Explanations name what was planted, in the units of the data."""
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -225,10 +226,10 @@ def test_it_says_how_much_of_the_target_the_function_makes(share):
     assert max(low - 0.05, 0.0) <= share <= high + 0.05
     assert high - low < 0.3
     assert found.as_dict()["explained"] == list(found.explained)
-    assert any(
-        sentence.endswith("variance of the target; the rest is noise.")
-        for sentence in found.in_words()
-    )
+    (words,) = [words for words in found.in_words() if words.startswith("Noise makes ")]
+    told = [float(number) / 100 for number in re.findall(r"\d[\d.]*", words)]
+    expected = [1 - found.explained.value, 1 - found.explained.high, 1 - found.explained.low]
+    np.testing.assert_allclose(told, expected, rtol=0.005)
     classifier, rows, _ = two_classes()
     assert classifier.explain(rows).explained is None
 

@@ -41,9 +41,12 @@ def kernel_in_words(explanation: KernelExplanation) -> list[str]:
         out += _periods(one)
         meaning = ": points much closer than that have nearly the same value" if not place else ""
         out.append(f"{_length_scale(one, explanation.local)}{meaning}.")
-    if explanation.explained is not None:
-        made = shares(explanation.explained)
-        out.append(f"The function makes {made} of the variance of the target; the rest is noise.")
+    if (made := explanation.explained) is not None:
+        noise, low, high = (short(100.0 * (1.0 - v)) for v in (made.value, made.high, made.low))
+        out.append(
+            f"Noise makes {noise} % ({low} to {high} %) of the variance of the target, and the "
+            "function the rest."
+        )
     if explanation.coverage and out:
         out.append(
             f"Numbers in brackets are {100 * explanation.coverage:.0f} % credible intervals."
