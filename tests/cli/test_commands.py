@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import typer
@@ -311,8 +312,21 @@ def test_failures_end_in_a_sentence_and_their_code(words, code, sentence, flats,
 def test_a_model_saved_from_python_is_told_apart(tmp_path):
     from fitted import one_input
 
-    one_input().model.save(tmp_path / "plain.bank")
-    assert "saved from Python" in bank("inspect", tmp_path / "plain.bank", code=4).stderr
+    model = one_input().model
+    plain, named = tmp_path / "plain.bank", tmp_path / "named.bank"
+    model.save(plain)
+    words = ("predict", plain, tmp_path / "x.csv", "--out", tmp_path / "p.csv")
+    assert "saved from Python" in bank(*words, code=4).stderr
+    told = " ".join(bank("inspect", plain).stdout.split())
+    assert told.startswith("BankRegressor, saved from Python, fitted to ")
+    assert "Inputs: input 0." in told
+    found = json.loads(bank("inspect", plain, "--json").stdout)
+    assert found["inputs"] == ["input 0"]
+    assert found["provenance"]["rows"] == model.provenance_["rows"]
+
+    many = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 25))).add_prefix("c[")
+    BankRegressor(4, n_chains=1, n_warmup=2, n_draws=2).fit(many, many["c[0"]).save(named)
+    assert "c[18, c[19 and 5 more." in " ".join(bank("inspect", named).stdout.split())
 
 
 def test_an_ended_fit_goes_on(tmp_path):

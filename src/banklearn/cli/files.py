@@ -53,21 +53,27 @@ def save(model: Any, path: Path, record: Record) -> None:
     model.save(path, extra={"table": record.to_json()})
 
 
-def load(path: Path) -> tuple[Any, Record]:
-    """Estimator and record of a model file."""
+def load_any(path: Path) -> tuple[Any, Record | None]:
+    """Estimator of a model file, and its record unless it was saved from Python."""
     from banklearn import load_model
 
     if not path.exists():
         raise RefusedError(f"{path} does not exist; bank fit writes model files.", MODEL)
     model = load_model(path, **_limit())
-    extra = getattr(model, "extra_", {})
-    if "table" not in extra:
+    stored = getattr(model, "extra_", {}).get("table")
+    return model, None if stored is None else Record.from_json(stored)
+
+
+def load(path: Path) -> tuple[Any, Record]:
+    """Estimator and record of a model file."""
+    model, record = load_any(path)
+    if record is None:
         raise RefusedError(
             f"{path} holds a model without a table: it was saved from Python, where inputs come as "
             "numbers. Load it there with banklearn.load_model.",
             MODEL,
         )
-    return model, Record.from_json(extra["table"])
+    return model, record
 
 
 def _limit() -> dict[str, int]:
