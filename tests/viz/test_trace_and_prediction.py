@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from banklearn.viz import PredictionIntervalDisplay, TraceDisplay
+from banklearn.viz import PredictionIntervalDisplay, ReliabilityDisplay, TraceDisplay
 from fitted import one_input, small, two_classes
 
 
@@ -88,6 +88,15 @@ def test_a_wrong_number_of_axes_is_refused():
         TraceDisplay.from_estimator(one_input().model, ax=pyplot.subplots()[1])
     with pytest.raises(ValueError, match="Call fit first"):
         TraceDisplay.from_estimator(small())
+
+
+def test_a_plot_for_another_task_is_refused():
+    model, X, y = two_classes()
+    with pytest.raises(TypeError, match="for regression, but BankClassifier has no predict_int"):
+        PredictionIntervalDisplay.from_estimator(model, X, y)
+    model, X, y = one_input()
+    with pytest.raises(TypeError, match="for classification, but BankRegressor has no predict_pr"):
+        ReliabilityDisplay.from_estimator(model, X, y > 0)
 
 
 def test_points_lie_at_observed_and_predicted_and_the_title_counts_coverage():

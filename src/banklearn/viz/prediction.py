@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from banklearn.viz.style import INK, LEARNED, RIVAL, new_axes, percent, tidy
+from banklearn.viz.style import INK, LEARNED, RIVAL, new_axes, percent, tidy, wants
 
 
 class PredictionIntervalDisplay:
@@ -71,6 +71,7 @@ class PredictionIntervalDisplay:
         max_rows : no more rows than this are drawn; the coverage counts all of them.
         ax : matplotlib axes, or None for a new figure.
         """
+        wants(estimator, "predict_interval", "regression")
         lower, upper = estimator.predict_interval(X, coverage)
         display = cls(y, estimator.predict(X), lower, upper, coverage=coverage)
         return display.plot(ax, max_rows=max_rows)

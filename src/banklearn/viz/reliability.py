@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from banklearn.posterior.calibration import Reliability, reliability, top_class
-from banklearn.viz.style import INK, LEARNED, NAMED, SHADE, new_axes, tidy
+from banklearn.viz.style import INK, LEARNED, NAMED, SHADE, new_axes, tidy, wants
 
 
 class ReliabilityDisplay:
@@ -68,6 +68,7 @@ class ReliabilityDisplay:
         bins : number of bins of equal width.
         ax : matplotlib axes, or None for a new figure.
         """
+        wants(estimator, "predict_proba", "classification")
         p, truth = estimator.predict_proba(X), np.asarray(y)
         classes = list(estimator.classes_)
         if positive is None:

@@ -31,6 +31,15 @@ def new_axes(ax: Any, size: tuple[float, float] = (6.0, 3.8)) -> Any:
     return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
+def wants(estimator: Any, method: str, task: str) -> None:
+    """Whether an estimator has the method that a plot calls, which those of another task have not.
+
+    An estimator that is not fitted yet may hide it, and tells so itself when it is called.
+    """
+    if not (hasattr(type(estimator), method) or hasattr(estimator, method)):
+        raise TypeError(f"This plot is for {task}, but {type(estimator).__name__} has no {method}.")
+
+
 def tidy(ax: Any) -> None:
     """Axes without a box, with a faint grid behind the data."""
     for side in ("top", "right"):
