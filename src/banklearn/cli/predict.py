@@ -48,6 +48,7 @@ def predict(
     from banklearn.cli.predictions import check_format, prediction_columns, write
     from banklearn.cli.scoring import scores
     from banklearn.tables import TableError, read
+    from banklearn.tables.errors import counted
 
     check_format(out)
     estimator, record = load(model)
@@ -71,7 +72,7 @@ def predict(
             if len(rows):
                 result = scores(estimator, X[rows], y, y)
                 say.notes([_scored(result, len(rows), target.name)], "bold green")
-    say.notes([f"Wrote {len(X)} predictions to {out}."], "bold green")
+    say.notes([f"Wrote {counted(len(X), 'prediction')} to {out}."], "bold green")
     if json:
         say.as_json(
             {
