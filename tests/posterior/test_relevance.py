@@ -216,6 +216,16 @@ def test_intervals_of_wide_tables_hold_what_they_should(rate):
     assert held / count > 0.8
 
 
+def test_values_of_any_size_are_told_apart():
+    X = np.full((600, 3), 1.7e308)
+    X[::2, 0] = -1.7e308  # of which no difference and no mean is a number
+    X[5, 1] = 5e-324
+    sets = module.Sets(X, 256)
+    (rare,) = sets.rare
+    np.testing.assert_array_equal(rare, [5])
+    assert {5} <= set(sets[0][0])
+
+
 def test_more_rows_than_a_set_widen_the_interval(monkeypatch):
     model, X = products()
     narrow = model.explain(X).inputs[0].relevance

@@ -55,7 +55,7 @@ class Sets:
     def __init__(self, X: Array, size: int) -> None:
         rng = np.random.default_rng(0)
         self.order, self.size = rng.permutation(any_order(X)), size
-        usual = np.median(X[self.order[:size]], axis=0)
+        usual = np.sort(X[self.order[:size]], axis=0)[size // 2]
         unusual = X != usual
         found = unusual.sum(axis=0)
         few = np.flatnonzero((found > 0) & (found < RARE * len(X)) & (size < len(X)))
@@ -107,14 +107,14 @@ def relevance(
     pairs = list(zip(draws, weights, strict=True))
     shares = np.stack([_ratio(*squares(*pair, common, trend, weight)) for pair in pairs])
     level, error = np.ones(shares.shape[1]), np.zeros(shares.shape[1])
-    seen = np.ptp(given[rows], axis=0) > 0.0
+    seen = _varies(given[rows])
     if n < len(X):
         shares[:, ~shares.any(axis=0)] = 1.0  # nothing there says how draws differ: other sets may
         changed, expected = np.empty((2, SETS, shares.shape[1]))
         for k in range(SETS):
             rows, weight = sets[k + 1]
             own = scaling(X[rows])
-            seen |= np.ptp(given[rows], axis=0) > 0.0
+            seen |= _varies(given[rows])
             changed[k], total = squares(*pairs[k % len(pairs)], own, trend, weight)
             expected[k] = shares[k % len(pairs)] * total
         level = _ratio(changed.sum(axis=0), expected.sum(axis=0))
@@ -125,7 +125,7 @@ def relevance(
     chance = -float(ndtri(tail)) * error * middle
     low = level * middle - np.hypot(level * (middle - low), chance)
     high = level * middle + np.hypot(level * (high - middle), chance)
-    high[~seen & (np.ptp(given, axis=0) > 0.0)] = 1.0  # nobody knows
+    high[~seen & _varies(given)] = 1.0  # nobody knows
     ends = np.clip([level * middle, low, high], 0.0, 1.0)
     return [Estimate(*map(float, one)) for one in ends.T]
 
@@ -144,7 +144,7 @@ def squares(
     whose cos v and sin v are sums of products of one factor of a and one of b: a matrix product.
     """
     weight = np.full((len(X), len(X)), 1.0 / len(X) ** 2) if weight is None else weight
-    varies = np.ptp(X, axis=0) > 0.0  # what does not must change nothing, not even by rounding
+    varies = _varies(X)  # what does not must change nothing, not even by rounding
     changed, total = np.zeros(X.shape[1]), 0.0
     if not varies.any():
         return changed, total
@@ -168,6 +168,11 @@ def squares(
                 f += slopes[t, i] * (X[:, i] - X[:, i : i + 1])
             changed[i] += float((weight * f**2).sum())
     return changed, total
+
+
+def _varies(X: Array) -> NDArray[np.bool_]:
+    """Which columns of X (n, d) hold more than one value, of whatever size these are, (d,)."""
+    return np.asarray((X != X[:1]).any(axis=0))
 
 
 def _ratio(above: Array, below: Array | float) -> Array:
