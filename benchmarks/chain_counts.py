@@ -17,21 +17,17 @@ other:
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from draws_study import SHOWN, scores
-from held_out import add_options, cores, parts_of, rows_of, times
-from sklearn.exceptions import ConvergenceWarning
+from held_out import add_options, cell_of, cores, fitted, parts_of, rows_of, times
 from studies import measured, processors, publish, study_parser
 from study_sets import task_of
 
 from banklearn import BankClassifier, BankRegressor
-from banklearn.experiments.cells import Cell, Record, parameters_of
-from banklearn.experiments.one_fold import compile_first
+from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.tables import markdown
 
 
@@ -44,12 +40,8 @@ def estimator(name: str, chains: int, seconds: float, M: int) -> Any:
 def measure(name: str, part: int, chains: int, seconds: float, M: int, rows: int | None) -> Record:
     """Fit with so many chains, and score on the rows that were held out."""
     data = rows_of(name, part, rows)
-    compile_first("bank", data.task)
     model = estimator(name, chains, seconds, M)
-    begin = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the record tells what was cut
-        model.fit(data.X, data.y)
+    spent = fitted(model, data)
     return {
         "set": name,
         "task": data.task,
@@ -57,7 +49,7 @@ def measure(name: str, part: int, chains: int, seconds: float, M: int, rows: int
         "chains": chains,
         "rows": len(data.y),
         "judged": len(data.y_test),
-        "seconds": time.perf_counter() - begin,
+        "seconds": spent,
         "sweeps": [int(n) for n in model.n_sweeps_],
         "draws": len(model.draws_),
         "scores": scores(model, data),
@@ -66,13 +58,10 @@ def measure(name: str, part: int, chains: int, seconds: float, M: int, rows: int
 
 def cell(name: str, part: int, chains: int, seconds: float, M: int, rows: int | None) -> Cell:
     """The measurement of one number of chains on one part of one set."""
-    arguments = {
-        **{"name": name, "part": part, "chains": chains},
-        **{"seconds": seconds, "M": M, "rows": rows},
-    }
-    parameters = parameters_of(estimator(name, chains, seconds, M))
+    model = estimator(name, chains, seconds, M)
     label, runner = f"chains-{name}-{part}-{chains}", "chain_counts:measure"
-    return Cell(label, runner, arguments, "", seconds, parameters, at_most=seconds + 60.0)
+    size = {"chains": chains, "seconds": seconds, "M": M, "rows": rows}
+    return cell_of(label, runner, model, name=name, part=part, **size)
 
 
 def table(records: Sequence[Record]) -> str:

@@ -23,23 +23,19 @@ worst               the chain that does worst
 from __future__ import annotations
 
 import argparse
-import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from draws_study import with_draws
 from error_laws import Watched
-from held_out import add_options, cores, parts_of, rows_of, times
+from held_out import add_options, cell_of, cores, fitted, parts_of, rows_of, times
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import t as student_t
-from sklearn.exceptions import ConvergenceWarning
 from studies import measured, processors, publish, study_parser
 
-from banklearn.experiments.cells import Cell, Record, parameters_of
-from banklearn.experiments.one_fold import compile_first
+from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.tables import markdown
 from banklearn.posterior.leave_one_out import without_each
 from banklearn.posterior.predict import row_blocks
@@ -93,13 +89,8 @@ def left_out_densities(model: Any, X: Array, y: Array, weight: Array | None) -> 
 def measure(name: str, part: int, chains: int, seconds: float, M: int, rows: int | None) -> Record:
     """Fit once, and score every way to weigh its chains."""
     data = rows_of(name, part, rows)
-    compile_first("bank", data.task)
     model = estimator(chains, seconds, M)
-    begin = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the record tells what was cut
-        model.fit(data.X, data.y)
-    spent = time.perf_counter() - begin
+    spent = fitted(model, data)
     alone = [with_draws(model, [d for d in model.draws_ if d.chain == c]) for c in range(chains)]
     means = np.stack([one.predict(data.X_test) for one in alone])
     logs = np.stack([one.log_predictive_density(data.X_test, data.y_test) for one in alone])
@@ -139,13 +130,10 @@ def score(weight: Array, means: Array, logs: Array, y: Array) -> dict[str, float
 
 def cell(name: str, part: int, chains: int, seconds: float, M: int, rows: int | None) -> Cell:
     """The measurement of one part of one set."""
-    arguments = {
-        **{"name": name, "part": part, "chains": chains},
-        **{"seconds": seconds, "M": M, "rows": rows},
-    }
-    parameters = parameters_of(estimator(chains, seconds, M))
+    model = estimator(chains, seconds, M)
     label, runner = f"weights-{name}-{part}-{chains}", "chain_weights:measure"
-    return Cell(label, runner, arguments, "", seconds, parameters, at_most=seconds + 60.0)
+    size = {"chains": chains, "seconds": seconds, "M": M, "rows": rows}
+    return cell_of(label, runner, model, name=name, part=part, **size)
 
 
 def table(records: Sequence[Record]) -> str:

@@ -17,21 +17,17 @@ from __future__ import annotations
 
 import argparse
 import copy
-import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from held_out import add_options, parts_of, rows_of, times
+from held_out import add_options, cell_of, fitted, parts_of, rows_of, times
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from studies import measured, processors, publish, study_parser
 from study_sets import Rows
 
 from banklearn import BankRegressor
-from banklearn.experiments.cells import Cell, Record, parameters_of
-from banklearn.experiments.one_fold import compile_first
+from banklearn.experiments.cells import Cell, Record
 from banklearn.experiments.tables import markdown
 
 Array = NDArray[np.float64]
@@ -60,13 +56,8 @@ def measure(
 ) -> Record:
     """Fit once, and score both laws."""
     data = rows_of(name, part, rows)
-    compile_first("bank", data.task)
     model = estimator(chains, seconds, M)
-    begin = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the record tells what was cut
-        model.fit(data.X, data.y)
-    spent = time.perf_counter() - begin
+    spent = fitted(model, data)
     plain, once, scaled = (copy.copy(model) for _ in range(3))
     plain.error_law_ = None
     once.error_law_ = model._law_of_errors(*model.seen_, power=1.0)
@@ -112,15 +103,10 @@ def cell(
     name: str, part: int | None, chains: int, seconds: float, M: int, rows: int | None
 ) -> Cell:
     """The measurement of one part of one set."""
-    arguments = {
-        **{"name": name, "part": part, "chains": chains},
-        **{"seconds": seconds, "M": M, "rows": rows},
-    }
-    parameters = parameters_of(estimator(chains, seconds, M))
+    model = estimator(chains, seconds, M)
     label = f"errors-{name}-{'test' if part is None else part}"
-    return Cell(
-        label, "error_laws:measure", arguments, "", seconds, parameters, at_most=seconds + 60.0
-    )
+    size = {"chains": chains, "seconds": seconds, "M": M, "rows": rows}
+    return cell_of(label, "error_laws:measure", model, name=name, part=part, **size)
 
 
 def table(records: Sequence[Record]) -> str:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import time
+import warnings
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from study_sets import Rows, study_rows
+
+from banklearn.experiments.cells import Cell, parameters_of
+from banklearn.experiments.one_fold import compile_first
 
 PARTS = 5
 #: Training rows from which on a set has the longer time.
@@ -32,6 +38,22 @@ def rows_of(name: str, part: int | None, rows: int | None) -> Rows:
     held[order[part::PARTS]] = True
     X, y = data.X, data.y
     return data._replace(X=X[~held], y=y[~held], X_test=X[held], y_test=y[held])
+
+
+def fitted(model: Any, data: Rows) -> float:
+    """Fit, in silence about chains that were cut, which records tell; the seconds that it took."""
+    compile_first("bank", data.task)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(data.X, data.y)
+    return time.perf_counter() - begin
+
+
+def cell_of(label: str, runner: str, model: Any, **arguments: Any) -> Cell:
+    """The measurement of one part of one set; model is what its `seconds` are for."""
+    seconds, parameters = arguments["seconds"], parameters_of(model)
+    return Cell(label, runner, arguments, "", seconds, parameters, at_most=seconds + 60.0)
 
 
 def add_options(parser: argparse.ArgumentParser, seconds: str) -> None:

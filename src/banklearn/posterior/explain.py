@@ -155,7 +155,8 @@ def explain_kernel(
     scaling, draws = kernel.scaling, evenly(kernel.draws, DRAWS)
     rng = np.random.default_rng(0)
     weights = [draw_weights(draw, rng) for draw in draws]
-    slices = X[any_order(X)[np.linspace(0, len(X) - 1, SLICES).astype(int)]]
+    order = any_order(X)
+    slices = X[order[np.linspace(0, len(X) - 1, SLICES).astype(int)]]
     shares = relevance(draws, weights, scaling, trend, X, coverage)
     used = np.flatnonzero(scaling.used)
     candidates = set(used[np.argsort([-one.value for one in shares], kind="stable")][:MOST_INPUTS])
@@ -198,7 +199,7 @@ def explain_kernel(
         )
     explained = None
     if has_noise:
-        rows = scaling(X[np.random.default_rng(0).permutation(any_order(X))[:MOST_ROWS]])
+        rows = scaling(X[np.random.default_rng(0).permutation(order)[:MOST_ROWS]])
         pairs = zip(draws, weights, strict=True)
         made = np.array([function_at(*pair, rows, trend).var() for pair in pairs])
         explained = estimate(made / (made + [draw.noise for draw in draws]))
