@@ -50,6 +50,15 @@ Processes take turns on a GPU unless NVIDIA's MPS is at work (`nvidia-cuda-mps-c
     python benchmarks/mixing.py --device cuda --warm-jobs 12 --jobs 3 --chains 4 --warm 500 \
         --seconds 100 --work DIR [--out benchmarks/results/mixing-gpu.md]
 
+With --together the pairs of a set share the first part of their warm-up, and go ways of their own
+from the second on. Independent warm-ups may end in modes that no schedule leaves: then effective
+samples count the modes, one for each chain, and say nothing of how fast a chain moves in its own.
+Chains that have been together are counted over one mode, which both schedules know from the default
+schedule's warm-up. How far apart modes are is what the table without it says.
+
+    python benchmarks/mixing.py --device cuda --together --warm 280,200 --warm-jobs 12 --jobs 4 \
+        --seconds 165 --work DIR
+
 With --gradient-every 4 the schedule beside jumps makes a gradient move in every fourth sweep,
 whatever the default would choose, in warm-up and after it; its table is mixing-gradients.md.
 """
@@ -238,13 +247,14 @@ def common(name: str, chain: int, options: argparse.Namespace) -> dict[str, Any]
 
 
 def warm_cells(name: str, chain: int, options: argparse.Namespace) -> list[Cell]:
-    """The parts of the warm-up of one pair."""
+    """The parts of the warm-up of one pair; the first one is the first pair's if all share it."""
     cells: list[Cell] = []
     for part, seconds in enumerate(options.warm):
-        arguments = common(name, chain, options) | {"warm": seconds}
+        own = chain if part or not options.together else 0
+        arguments = common(name, own, options) | {"warm": seconds}
         if cells:
             arguments["begins"] = left_by(cells[-1], options)
-        label = f"warm-{name}-{chain}" + (f"-{part}" if part else "")
+        label = f"warm-{name}-{own}" + (f"-{part}" if part else "")
         cells.append(Cell(label, "mixing:warm_up", arguments, keep=(BEGUN,), at_most=seconds))
     return cells
 
@@ -279,9 +289,10 @@ def legend(records: Sequence[Record], options: argparse.Namespace) -> str:
     else:
         gpu = f" and {options.device}, shared by {options.jobs} pairs"
         shared = f" ({options.warm_jobs or options.jobs} at a time)"
+    once = f", the first {options.warm[0]:g} s together" if options.together else ""
     return (
         f"M = {options.frequencies}, {chains} pairs of chains, each from the state that the "
-        f"default schedule{how} reached in {sum(options.warm):g} s{shared}, then "
+        f"default schedule{how} reached in {sum(options.warm):g} s{shared}{once}, then "
         f"{options.seconds:g} s for each, in turn on one core{gpu} ({processors(records)}). "
         f"{order} in each row; of the probes, the median of {PROBES} rates and the largest R-hat. "
         "In brackets: effective samples of a chain; ratios in bold where both have "
@@ -296,18 +307,22 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = study_parser(__doc__, "mixing", "noise,bike,eeg", "pairs", cores_per_job=None)
     parser.add_argument("--chains", type=int, default=4, help="pairs of chains")
     parser.add_argument("--warm", default="150", help="seconds of warm-up of a pair, in parts")
+    parser.add_argument("--together", action="store_true", help="share the first part of it")
     parser.add_argument("--warm-jobs", type=int, help="warm-ups at a time; as many as pairs")
     parser.add_argument("--seconds", type=float, default=170.0, help="of each chain of a pair")
     parser.add_argument("--device", default="cpu", help="cuda: without the paper's algorithm")
     parser.add_argument("--gradient-every", type=int, help="sweeps; unless the default decides")
     given = parser.parse_args(arguments)
     given.warm = [float(part) for part in given.warm.split(",")]
+    if given.together and len(given.warm) < 2:
+        parser.error("--together needs a warm-up of two parts, for example --warm 280,200")
     if given.device == "auto":
         parser.error("--device auto could be either; name cpu or a GPU")
     if given.out == parser.get_default("out"):
         forced = "" if given.gradient_every is None else "-gradients"
         gpu = "" if given.device == "cpu" else "-gpu"
-        given.out = given.out.with_stem(f"mixing{forced}{gpu}")
+        together = "-together" if given.together else ""
+        given.out = given.out.with_stem(f"mixing{forced}{gpu}{together}")
     return given
 
 
@@ -318,9 +333,9 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     ends = None if options.within is None else time.monotonic() + options.within
     for part in range(len(options.warm)):
         cells = [warm_cells(*pair, options)[part] for pair in pairs]
-        begun = measured(cells, options, options.warm_jobs, "warm-ups")
-        there = {(record["set"], record["chain"]) for record in begun}
-        pairs = [pair for pair in pairs if pair in there]
+        measured(cells, options, options.warm_jobs, "warm-ups")
+        there = [Path(left_by(cell, options)).exists() for cell in cells]
+        pairs = [pair for pair, begun in zip(pairs, there, strict=True) if begun]
         options.within = None if ends is None else max(ends - time.monotonic(), 0.0)
     records = measured([cell(*pair, options) for pair in pairs], options)
     found = {}

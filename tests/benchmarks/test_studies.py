@@ -120,7 +120,27 @@ def test_parts_of_a_warm_up_are_kept_each(scripts, tmp_path):
     assert second.arguments["begins"] == mixing.left_by(first, twice)
     begins = [mixing.cell("arm", 1, options).arguments["begins"] for options in (once, twice)]
     assert begins == [mixing.left_by(only, once), mixing.left_by(second, twice)]
-    assert "reached in 170 s" in mixing.legend([{"chain": 0, "cpu": "abacus"}], twice)
+    assert "reached in 170 s, then" in mixing.legend([{"chain": 0, "cpu": "abacus"}], twice)
+
+
+@pytest.mark.alone
+def test_pairs_may_share_the_first_part_of_their_warm_up(scripts, tmp_path, capsys):
+    mixing = scripts("mixing")
+    command = ["--together", "--warm", "0.3,0.2", "--seconds", "0.4", "--chains", "2"]
+    options = mixing.parse([*TINY, *command, *places(tmp_path)])
+    (first, own), (shared, other) = (mixing.warm_cells("arm", c, options) for c in (0, 1))
+    assert first.key == shared.key and own.key != other.key
+    assert own.arguments["begins"] == other.arguments["begins"] == mixing.left_by(first, options)
+    assert (own.arguments["chain"], other.arguments["chain"]) == (0, 1)
+    found = mixing.main([*TINY, *command, *places(tmp_path)])
+    assert set(found) == {"arm", "arm-near"}
+    assert "reached in 0.5 s, the first 0.3 s together, then" in capsys.readouterr().out
+    # One file of the first part for each set, one of the second for each pair.
+    assert len(list((tmp_path / "cells").glob("warm-arm-[01]*.pickle"))) == 3
+    assert mixing.parse(["--together", "--warm", "2,1"]).out.name == "mixing-together.md"
+    with pytest.raises(SystemExit):
+        mixing.parse(["--together"])
+    assert "needs a warm-up of two parts" in capsys.readouterr().err
 
 
 @pytest.mark.alone
