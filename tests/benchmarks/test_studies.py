@@ -129,7 +129,8 @@ def test_pairs_may_share_the_first_part_of_their_warm_up(scripts, tmp_path, caps
     command = ["--together", "--warm", "0.3,0.2", "--seconds", "0.4", "--chains", "2"]
     options = mixing.parse([*TINY, *command, *places(tmp_path)])
     (first, own), (shared, other) = (mixing.warm_cells("arm", c, options) for c in (0, 1))
-    assert first.key == shared.key and own.key != other.key
+    assert first.key == shared.key
+    assert own.key != other.key
     assert own.arguments["begins"] == other.arguments["begins"] == mixing.left_by(first, options)
     assert (own.arguments["chain"], other.arguments["chain"]) == (0, 1)
     found = mixing.main([*TINY, *command, *places(tmp_path)])
