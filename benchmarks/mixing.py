@@ -334,7 +334,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     for part in range(len(options.warm)):
         cells = [warm_cells(*pair, options)[part] for pair in pairs]
         measured(cells, options, options.warm_jobs, "warm-ups")
-        there = [Path(left_by(cell, options)).exists() for cell in cells]
+        there = [Path(left_by(warm, options)).exists() for warm in cells]
         pairs = [pair for pair, begun in zip(pairs, there, strict=True) if begun]
         options.within = None if ends is None else max(ends - time.monotonic(), 0.0)
     records = measured([cell(*pair, options) for pair in pairs], options)
