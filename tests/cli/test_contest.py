@@ -191,3 +191,24 @@ def test_cells_are_put_down():
     assert contest.results["BaNK"] == [{"mse": 1.0}, None]
     assert contest.unfinished == {"BaNK": ["it was stopped after 3 seconds"]}
     assert contest.ended_early == 1
+
+
+def test_an_interrupt_keeps_what_is_there():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    parts = [(X, X[:, 0], X, X[:, 0])] * 2
+    seen = []
+
+    def tell(what):
+        seen.append(what)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with Worker() as worker:
+        clock = Clock(None, time.monotonic())
+        contest = run(worker, parts, "regression", 4, 0, clock, tell)
+    assert contest.interrupted
+    done = [fold for each in contest.results.values() for fold in each if fold is not None]
+    assert len(done) == 2
+    assert all(len(each) == 2 for each in contest.results.values())
+    assert contest.unfinished["BaNK"] == ["it was interrupted"] * 2

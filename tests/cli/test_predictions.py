@@ -102,3 +102,57 @@ def test_inspect_prints_brackets_as_they_are(fitted):
     _, model = fitted("y [/bold] [red]")
     printed = " ".join(bank("inspect", model).stdout.split())
     assert "regression of 'y [/bold] [red]', fitted to 40 rows of d[0].csv;" in printed
+
+
+def test_labels_that_the_model_does_not_know_are_told_and_not_scored(fitted, tmp_path):
+    data, model = fitted("y", ["1", "2"] * 20)
+    rows = data.read_text(encoding="utf-8").splitlines()
+    known = [rows[0], *(row + ".0" for row in rows[1:])]  # as pandas writes them
+    strange = [*known[:39], known[39].replace(",1.0", ",9.0"), known[40]]
+    found = []
+    for content in (known, strange):
+        data.write_text("\n".join(content), encoding="utf-8")
+        words = ("predict", model, data, "--out", tmp_path / "p.csv", "--json")
+        found.append(json.loads(bank(*words).stdout))
+    assert found[0]["notes"] == []
+    assert "1 row with a label that the model does not know ('9')" in found[1]["notes"][-1]
+    assert found[0]["scores"]["log_loss"] < 5.0
+    assert found[1]["scores"]["log_loss"] < 5.0
+
+
+def test_predictions_that_cannot_be_written_leave_those_that_are_there(
+    fitted, tmp_path, monkeypatch
+):
+    data, model = fitted("y")
+    out = tmp_path / "p.csv"
+    out.write_text("earlier predictions", encoding="utf-8")
+
+    def full(table, file):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("banklearn.cli.predictions.csv.write_csv", full)
+    told = bank("predict", model, data, "--out", out, code=6).output
+    assert "p.csv cannot be read or written: No space left" in " ".join(told.split())
+    assert out.read_text(encoding="utf-8") == "earlier predictions"
+    assert [path.name for path in tmp_path.iterdir() if ".part" in path.name] == []
+
+
+def test_a_model_with_a_table_of_somebody_else_s_own(fitted, tmp_path):
+    _, model = fitted("y")
+    load_model(model).save(tmp_path / "own.bank", extra={"table": "customers"})
+    assert "saved from Python" in " ".join(bank("inspect", tmp_path / "own.bank").output.split())
+
+
+def test_the_demo_writes_over_no_table(tmp_path):
+    mine = tmp_path / "mine.csv"
+    mine.write_text("a,b\n1,2\n", encoding="utf-8")
+    assert "is there already" in " ".join(bank("demo", "--table", mine, code=2).output.split())
+    assert mine.read_text(encoding="utf-8") == "a,b\n1,2\n"
+
+
+def test_encodings_that_are_none(fitted, tmp_path):
+    data, _ = fitted("y")
+    words = ("fit", data, "--target", "y", "--out", tmp_path / "m2.bank", "--encoding")
+    for name in ("rot13", "base64", "utf-99"):
+        assert "is not an encoding" in " ".join(bank(*words, name, code=2).output.split())

@@ -451,3 +451,92 @@ def test_a_nested_column_is_refused_by_name(tmp_path):
     found = prepare(path, "y", "auto", ReadOptions())
     with pytest.raises(TableError, match=r"column 'v' holds values of type list.*--drop"):
         learn_plan(found.table, found.target, found.y)
+
+
+def at(folder, name, rows) -> Any:
+    path = folder / name
+    path.write_bytes(text(rows))
+    return path
+
+
+def numbers_of(path, **options):
+    """The inputs that training on the whole file would see."""
+    found = prepare(path, "y", "auto", ReadOptions(**options))
+    return learn_plan(found.table, found.target, found.y), found
+
+
+def test_a_number_that_means_missing_does_so_in_columns_with_a_type(tmp_path):
+    x = [float(i) if i % 4 else -999.0 for i in range(N)]
+    whole = [i if i % 5 else -999 for i in range(N)]
+    y = [0.5 * i for i in range(N)]
+    columns = {"x": x, "whole": pa.array(whole), "y": y}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    rows = lines("x,whole,y", lambda i: f"{x[i]:g},{whole[i]},{y[i]}")
+    typed, _ = numbers_of(tmp_path / "t.parquet", missing=("-999",))
+    written, found = numbers_of(at(tmp_path, "t.csv", rows), missing=("-999",))
+    np.testing.assert_array_equal(typed.X, written.X)
+    assert typed.X.min() >= 0.0
+    assert typed.plan.inputs == written.plan.inputs
+    later = read(tmp_path / "t.parquet", ReadOptions(missing=written.plan.missing))
+    np.testing.assert_array_equal(written.plan.apply(later)[0], written.plan.apply(found.table)[0])
+
+
+def test_points_for_thousands_as_the_other_columns_are_written(tmp_path):
+    rows = lines("x;z;y", lambda i: f"{i},5;{'1.' if i % 2 else ''}{100 + i};{i * 7},25")
+    learned, _ = numbers_of(at(tmp_path, "german.csv", rows))
+    assert learned.X[1].tolist() == [1.5, 1101.0]
+    rows = lines("x\tz\ty", lambda i: f"{i}.5\t{'1,' if i % 2 else ''}{100 + i}\t{i * 7}.25")
+    learned, _ = numbers_of(at(tmp_path, "english.tsv", rows))
+    assert learned.X[1].tolist() == [1.5, 1101.0]
+    rows = lines("x;z;y", lambda i: f"{i};1.{100 + i};{i * 7}.25")
+    learned, _ = numbers_of(at(tmp_path, "points.csv", rows))
+    np.testing.assert_allclose(learned.X[1], [1.0, 1.101])
+
+
+def test_a_point_where_the_model_knows_a_decimal_comma(tmp_path):
+    rows = lines("x;y", lambda i: f"{i},125;{i * 7},25")
+    learned, _ = numbers_of(at(tmp_path, "german.csv", rows))
+    with pytest.raises(TableError, match=r"line 2, column 'x': '5.095' can be read in two ways"):
+        learned.plan.apply(read(at(tmp_path, "english.csv", ["x,y", "5.095,1"]), ReadOptions()))
+    X, _ = learned.plan.apply(read(at(tmp_path, "later.csv", ["x;y", "5.095;1"]), ReadOptions()))
+    assert X.tolist() == [[5095.0]]
+
+
+def test_how_numbers_are_written_is_seen_in_all_rows(tmp_path):
+    rows = lines("x;y", lambda i: f"{f'{i},5' if i > 36 else i};{i * 7},25")
+    found = prepare(at(tmp_path, "few.csv", rows), "y", "auto", ReadOptions())
+    part = found.table.take(range(30))
+    learned = learn_plan(part, found.target, found.y[:30], whole=found.table)
+    assert learned.plan.apply(found.table)[0][-1].tolist() == [39.5]
+    alone = learn_plan(part, found.target, found.y[:30])
+    with pytest.raises(TableError, match="'37,5' is not a number"):
+        alone.plan.apply(found.table)
+
+
+def test_two_stray_quotation_marks_are_named(tmp_path):
+    rows = lines("a,note,y", lambda i: f"{i},{chr(34) + 'odd' if i in (6, 20) else 'plain'},{i}")
+    with pytest.raises(TableError, match=r"line 8: .* closed 14 lines below"):
+        read(at(tmp_path, "stray.csv", rows), ReadOptions())
+    poem = lines("a,note,y", lambda i: f'{i},"roses, red\nviolets\nblue, as they are",{i}')
+    assert read(at(tmp_path, "poem.csv", poem), ReadOptions()).n_rows == N
+
+
+def test_dates_that_are_all_missing_are_left_out(tmp_path):
+    gone = pa.array([None] * N, pa.timestamp("us"))
+    columns = {"x": [float(i) for i in range(N)], "gone": gone, "y": [0.5 * i for i in range(N)]}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    learned, _ = numbers_of(tmp_path / "t.parquet")
+    assert learned.plan.inputs == ["x"]
+    assert ("gone", "left out: every value is missing") in [
+        (name, words) for name, words in learned.plan.describe()
+    ]
+
+
+def test_utf_16_without_a_mark(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_bytes("\n".join(PLAIN).encode("utf-16-le"))
+    with pytest.raises(TableError, match="--encoding utf-16-le"):
+        read(path, ReadOptions())
+    with pytest.raises(TableError, match="utf-16-le and utf-16-be"):
+        read(path, ReadOptions(encoding="utf-16"))
+    assert read(path, ReadOptions(encoding="utf-16-le")).n_rows == N

@@ -189,19 +189,6 @@ def test_dates_of_a_few_days_or_of_one():
         learn_target(table(y=["2020-01-01", "2020-01-02"] * 30), "y", "auto", [])
 
 
-def test_a_class_of_one_row_leaves_the_encoding_of_the_whole_in_its_part():
-    c = [f"p{i % 20}" for i in range(60)]
-    y = np.array([("a", "b")[i // 20 % 2] for i in range(60)])
-    y[7] = "rare"
-    target = TargetPlan("y", "classification", "text", ("a", "b", "rare"))
-    learned = learn_plan(table(c=c, y=y.tolist()), target, y)
-    whole = TargetEncoder(target_type="multiclass").fit(np.array(c)[:, None], y)
-    expected = whole.transform(np.array(c)[:, None])
-    same = np.isclose(learned.X, expected).all(axis=1)
-    assert same[7]
-    assert 12 <= same.sum() < 60  # its part of a fifth; the others are fitted without their rows
-
-
 def test_choices_of_the_user():
     columns = {"a": words(np.arange(60) % 4), "c": [f"p{i % 20}" for i in range(60)]}
     y = np.arange(60.0)
@@ -267,3 +254,21 @@ def test_any_plan_survives_json_and_gives_the_same_inputs(cells, kind):
     copy = TablePlan.from_json(json.loads(json.dumps(learned.plan.to_json())))
     assert copy == learned.plan
     np.testing.assert_array_equal(copy.apply(rows)[0], learned.plan.apply(rows)[0])
+
+
+@pytest.mark.parametrize("kinds", [2, 3])
+def test_a_rare_class_is_encoded_from_other_rows_too(kinds):
+    """A part of the cross-fitting in which a class is absent has a share of zero for it."""
+    n = 120
+    c = [f"p{i % 25}" for i in range(n)]
+    y = np.array([("a", "b")[i % 2] if kinds == 3 else "a" for i in range(n)])
+    y[7] = "rare"
+    plan = TargetPlan("y", "classification", "text", tuple(sorted(set(y.tolist()))))
+    learned = learn_plan(table(c=c, y=y.tolist()), plan, y)
+    shares = learned.X if kinds == 3 else np.column_stack([1.0 - learned.X, learned.X])
+    assert shares[:, -1].max() < 0.3
+    assert shares[7, -1] == 0.0  # its own label has no part in it
+    encoder = TargetEncoder(target_type="multiclass" if kinds == 3 else "binary")
+    X = np.array(c)[:, None]
+    expected = encoder.fit(X, y).transform(X)
+    np.testing.assert_allclose(learned.plan.apply(table(c=c))[0], expected)

@@ -10,7 +10,7 @@ import typer
 
 from banklearn.cli import options as use
 from banklearn.cli.durations import seconds
-from banklearn.cli.exits import DATA, USAGE, RefusedError
+from banklearn.cli.exits import DATA, INTERRUPTED, USAGE, RefusedError
 from banklearn.cli.rivals import METHODS
 from banklearn.limits import MOST_FREQUENCIES
 
@@ -24,7 +24,7 @@ def compare(
     task: use.TaskOption = "auto",
     max_time: Annotated[
         str,
-        typer.Option(help="Time for the whole comparison, never exceeded: 90s, 1h, or none."),
+        typer.Option(help="Time for the comparison and what it predicts: 90s, 1h, or none."),
     ] = "9m",
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     frequencies: Annotated[
@@ -68,6 +68,9 @@ def compare(
         with say.console().status("") as status:
             clock = Clock(limit, begin)
             contest = run(worker, parts, kind, frequencies, seed, clock, status.update)
+    done = any(fold is not None for each in contest.results.values() for fold in each)
+    if contest.interrupted and not done:
+        raise KeyboardInterrupt
     took = time.monotonic() - begin
     _show(contest, kind, f"{target}: {len(found.y)} rows, {folds} folds", took, json)
     if json:
@@ -78,13 +81,16 @@ def compare(
                 "rows": len(found.y),
                 "folds": folds,
                 "ended_early": contest.ended_early,
+                "interrupted": contest.interrupted,
                 "unfinished": contest.unfinished,
                 "seconds": took,
                 "methods": contest.results,
                 "unusable": found.unusable,
             }
         )
-    if not any(fold is not None for each in contest.results.values() for fold in each):
+    if contest.interrupted:
+        raise RefusedError("Interrupted: the table has what was done until then.", INTERRUPTED)
+    if not done:
         all_failed = contest.failed == sum(map(len, contest.results.values()))
         reason = "Every fit failed." if all_failed else "There was too little time (--max-time)."
         raise RefusedError(f"No method has a result. {reason}", DATA if all_failed else USAGE)
@@ -109,7 +115,8 @@ def fold_inputs(found: Any, folds: int, chosen: Any, seed: int) -> list[tuple[An
         kind = StratifiedKFold if counts.min() >= folds else KFold
     parts = []
     for train, test in kind(folds, shuffle=True, random_state=seed).split(found.y, found.y):
-        learned = learn_plan(found.table.take(train), found.target, found.y[train], chosen, seed)
+        part = found.table.take(train)
+        learned = learn_plan(part, found.target, found.y[train], chosen, seed, found.table)
         X_test, _ = learned.plan.apply(found.table.take(test), unseen="ignore")
         parts.append((learned.X, found.y[train], X_test, found.y[test]))
     return parts
@@ -151,7 +158,7 @@ def _show(contest: Contest, task: str, title: str, took: float, piped: bool) -> 
             f"[bold yellow]{name} has no result on {len(reasons)} of {contest.folds} folds[/]: "
             f"{say.escape('; '.join(dict.fromkeys(reasons)))}."
         )
-    if sum(map(len, contest.unfinished.values())) > contest.failed:
+    if sum(map(len, contest.unfinished.values())) > contest.failed and not contest.interrupted:
         out.print("More time (--max-time) or fewer folds may help.")
     if contest.ended_early:
         out.print(

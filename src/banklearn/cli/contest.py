@@ -55,6 +55,7 @@ class Contest:
     unfinished: dict[str, list[str]] = field(default_factory=dict)
     failed: int = 0
     ended_early: int = 0
+    interrupted: bool = False
 
     def note(self, name: str, found: Cell | Unfinished) -> None:
         """Put a cell down."""
@@ -121,11 +122,34 @@ def run(
     clock: Clock,
     tell: Callable[[str], None],
 ) -> Contest:
-    """Every method on every fold; ``tell`` is told what is going on."""
+    """Every method on every fold; ``tell`` is told what is going on.
+
+    An interrupt leaves the cells that are not there yet unfinished, and those that are.
+    """
+    contest = Contest(len(parts))
+    try:
+        _run(worker, parts, task, frequencies, seed, clock, tell, contest)
+    except KeyboardInterrupt:
+        contest.interrupted = True
+        for name, results in contest.results.items():
+            for _ in range(len(parts) - len(results)):
+                contest.note(name, Unfinished("it was interrupted"))
+    return contest
+
+
+def _run(
+    worker: Worker,
+    parts: list[Part],
+    task: str,
+    frequencies: int,
+    seed: int,
+    clock: Clock,
+    tell: Callable[[str], None],
+    contest: Contest,
+) -> None:
     worker.ready(clock.left())
     worker.share(parts)
     clock.go()
-    contest = Contest(len(parts))
     stopped: dict[str, float] = {}  # seconds that were too few for a method
     for name, f, cells_left in _order(len(parts)):
         tell(f"{name}, fold {f + 1} of {len(parts)}")
@@ -145,7 +169,6 @@ def run(
         if mine:
             clock.learn(limits, time.monotonic() - start)
         contest.note(name, found)
-    return contest
 
 
 def _guarded(worker: Worker, job: tuple[Any, ...], seconds: float | None) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
 from banklearn.cli import options as use
+from banklearn.cli.exits import USAGE, RefusedError
 
 
 def demo(
@@ -31,7 +34,16 @@ def demo(
         from banklearn.cli import say
         from banklearn.datasets.flats import write_flats
 
-        write_flats(table, seed)
+        with TemporaryDirectory() as folder:
+            made = Path(folder) / "flats.csv"
+            write_flats(made, seed)
+            if table.exists() and table.read_bytes() != made.read_bytes():
+                raise RefusedError(
+                    f"{table} is there already, with something else in it than the made-up flats "
+                    "that --table writes. Name another file.",
+                    USAGE,
+                )
+            shutil.copyfile(made, table)
         say.notes(
             [
                 f"Wrote {table}: 400 made-up flats with a date, text and missing values.",

@@ -19,7 +19,7 @@ EXIT_CODES = {
     MODEL: "the model file cannot be used",
     PACKAGE: "an optional package is missing",
     FILE: "a file cannot be read or written",
-    INTERRUPTED: "interrupted (what was fitted until then is saved)",
+    INTERRUPTED: "interrupted (what was finished by then is kept)",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,11 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
         scores: dict[str, float | None] | None = None
         if self.scores is not None:
             scores = {k: v if math.isfinite(v) else None for k, v in self.scores.items()}
-        return {**fields, "plan": self.plan.to_json(), "scores": scores}
+        return {**plain, "plan": self.plan.to_json(), "scores": scores}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Record:
@@ -60,8 +60,10 @@ def load_any(path: Path) -> tuple[Any, Record | None]:
     if not path.exists():
         raise RefusedError(f"{path} does not exist; bank fit writes model files.", MODEL)
     model = load_model(path, **_limit())
-    stored = getattr(model, "extra_", {}).get("table")
-    return model, None if stored is None else Record.from_json(stored)
+    stored: Any = getattr(model, "extra_", {}).get("table")
+    # Somebody's own `extra` may have a "table", too.
+    ours = isinstance(stored, dict) and {field.name for field in fields(Record)} <= stored.keys()
+    return model, Record.from_json(stored) if ours else None
 
 
 def load(path: Path) -> tuple[Any, Record]:

@@ -92,7 +92,7 @@ def fit(
     train, test = held_out(found.y, holdout, found.target.task, seed)
     chosen = PlanOptions(tuple(drop or ()), tuple(text or ()), encode)
     part = found.table.take(train)
-    learned = learn_plan(part, found.target, found.y[train], chosen, seed)
+    learned = learn_plan(part, found.target, found.y[train], chosen, seed, found.table)
     X_test: Any = None
     held_notes: list[str] = []
     if len(test):  # before the fit: what is refused here must not cost one

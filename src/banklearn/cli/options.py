@@ -65,10 +65,8 @@ def read_options(
     """The options of reading, from what was typed."""
     symbol = {"tab": "\t", r"\t": "\t", "space": " "}.get(separator or "", separator)
     if encoding is not None:
-        import codecs
-
         try:
-            codecs.lookup(encoding)
+            "".encode(encoding)
         except LookupError:
             raise typer.BadParameter(
                 f"{encoding!r} is not an encoding that Python knows; utf-8 and cp1252 are two.",

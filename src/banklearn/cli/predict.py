@@ -43,12 +43,14 @@ def predict(
             f"{interval:g} does not lie between 0 and 1.", param_hint="--interval"
         )
     check_output(out, "--out", model, data)
+    import numpy as np
+
     from banklearn.cli import say
     from banklearn.cli.files import load
     from banklearn.cli.predictions import check_format, prediction_columns, write
     from banklearn.cli.scoring import scores
     from banklearn.tables import TableError, read
-    from banklearn.tables.errors import counted
+    from banklearn.tables.errors import counted, listed
 
     check_format(out)
     estimator, record = load(model)
@@ -69,6 +71,16 @@ def predict(
             unscored = [f"The predictions are not scored: {error}"]
             say.warn(unscored)
         else:
+            if target.task == "classification":
+                known = np.isin(y, target.classes)
+                if not known.all():
+                    strange = listed([repr(str(label)) for label in np.unique(y[~known])], 4)
+                    unscored = [
+                        f"{counted(int((~known).sum()), 'row')} with a label that the model does "
+                        f"not know ({strange}) left out of the scores."
+                    ]
+                    say.warn(unscored)
+                y, rows = y[known], rows[known]
             if len(rows):
                 result = scores(estimator, X[rows], y, y)
                 say.notes([_scored(result, len(rows), target.name)], "bold green")

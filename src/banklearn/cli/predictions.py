@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow as pa
 import typer
 from pyarrow import csv, feather, parquet
 
+from banklearn.storage.atomic import replacing
 from banklearn.tables import Table
 from banklearn.tables.targets import TargetPlan
 
@@ -71,19 +73,28 @@ def _labels(classes: Any) -> Any:
 
 
 def write(out: Path, columns: dict[str, Any]) -> None:
-    """Write a table in the format that the name says."""
+    """Write a table in the format that the name says; a file that is there stays until it is whole.
+
+    What is no ordinary file, such as /dev/stdout, is written to as it is.
+    """
     suffix = check_format(out)
     arrays = {
         name: pa.array(values.tolist() if values.dtype.kind == "U" else values)
         for name, values in columns.items()
     }
     table = pa.table(arrays)
-    if suffix == ".parquet":
-        parquet.write_table(table, out)
-    elif suffix == ".feather":
-        feather.write_feather(table, str(out))
-    else:
-        with pa.output_stream(
-            str(out), compression="gzip" if suffix == ".csv.gz" else None
-        ) as stream:
-            csv.write_csv(table, stream)
+    ordinary = out.is_file() or not out.exists()
+    try:
+        with replacing(out) if ordinary else out.open("wb") as file:
+            if suffix == ".parquet":
+                parquet.write_table(table, file)
+            elif suffix == ".feather":
+                feather.write_feather(table, file)
+            elif suffix == ".csv.gz":
+                with gzip.open(file, "wb") as stream:
+                    csv.write_csv(table, stream)
+            else:
+                csv.write_csv(table, file)
+    except OSError as error:
+        error.filename = error.filename or str(out)
+        raise

@@ -6,6 +6,8 @@ the first cell that does not have it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -33,6 +35,9 @@ NUMBER_FORMS = {
     "decimal comma": r"^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?$",
     "thousands comma": r"^[+-]?\d{1,3}(,\d{3})*(\.\d+)?$",
 }
+#: Numbers of which it is plain what separates their decimals: not three digits behind it.
+_DECIMAL_COMMA = r"^[+-]?\d+,(\d{1,2}|\d{4,})$"
+_DECIMAL_POINT = r"^[+-]?\d+\.(\d{1,2}|\d{4,})$"
 #: How dates are written: a pattern for each form that Arrow's strptime reads.
 DATE_FORMS = {
     "%Y-%m-%d": r"^\d{4}-\d{2}-\d{2}$",
@@ -60,6 +65,9 @@ class Form(NamedTuple):
     written: str
 
 
+NATIVE_NUMBER = Form("number", "native")
+
+
 def is_text(column: Any) -> bool:
     """Whether an Arrow array holds strings."""
     kind = column.type
@@ -75,7 +83,7 @@ def native_form(table: Table, name: str) -> Form | None:
         return Form("text", "text")
     numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     if any(test(kind) for test in numbers):
-        return Form("number", "native")
+        return NATIVE_NUMBER
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return Form("date", "native")
     raise TableError(
@@ -91,7 +99,25 @@ def missing_cells(table: Table, name: str, kind: Kind) -> Mask:
         words = [*(MISSING if kind == "text" else MISSING_NUMBER), *table.missing]
         named = pc.is_in(column, value_set=pa.array(words, column.type))
         return np.asarray(pc.or_(named, pc.is_null(column)))
-    return np.asarray(pc.is_null(column, nan_is_null=True))
+    absent = np.asarray(pc.is_null(column, nan_is_null=True))
+    if (words := _as_numbers(table.missing)) and native_form(table, name) == NATIVE_NUMBER:
+        absent |= np.isin(_cast(column), words)
+    return absent
+
+
+def _as_numbers(words: Sequence[str]) -> list[float]:
+    """The words for a missing value that are numbers, as in columns that have a type."""
+    numbers = []
+    for word in words:
+        with suppress(ValueError):
+            numbers.append(float(word))
+    return numbers
+
+
+def _cast(column: Any) -> Array:
+    """A column with a type of numbers as floats, NaN where there is none."""
+    values = pc.fill_null(pc.cast(column, pa.float64(), safe=False), np.nan)
+    return np.array(values, dtype=np.float64)
 
 
 def recognise_form(table: Table, name: str) -> Form:
@@ -113,14 +139,30 @@ def recognise_form(table: Table, name: str) -> Form:
     if shares[best] + infinite >= MEANT:
         if shares["plain"] == shares[best]:
             best = "plain"
-        elif shares["thousands comma"] == shares[best] and table.separator == ",":
-            best = "thousands comma"  # a comma in a quoted number, as in "1,250"
+            if shares["decimal comma"] == shares[best] and _share(present, r"\.") > 0.0:
+                # 1.250 can be read in two ways: as the other columns are written.
+                best = "decimal comma" if _has_cells(table, _DECIMAL_COMMA) else "plain"
+        elif shares["thousands comma"] == shares[best] and (
+            table.separator == "," or _has_cells(table, _DECIMAL_POINT)
+        ):
+            best = "thousands comma"  # as in "1,250", quoted where commas separate
         to_numbers(table, name, best)
         return Form("number", best)
     dates = {form: _share(present, pattern) for form, pattern in DATE_FORMS.items()}
     if max(dates.values()) >= MEANT:
         return Form("date", _date_form(table, name, present, dates))
     return Form("text", "text")
+
+
+def _has_cells(table: Table, pattern: str) -> bool:
+    """Whether some column of text is mostly written in this way."""
+    for name in table.names:
+        column = table.column(name)
+        if is_text(column):
+            present = column.filter(pa.array(~missing_cells(table, name, "number")))
+            if len(present) and _share(present, pattern) > 0.5:
+                return True
+    return False
 
 
 def holds_booleans(table: Table, name: str) -> bool:
@@ -142,8 +184,8 @@ def to_numbers(table: Table, name: str, written: str, fitted: bool = False) -> A
         form = native_form(table, name)
         if not is_boolean(column) and (form is None or form.kind != "number"):
             raise _other_kind(table, name, "numbers")
-        values = pc.cast(column, pa.float64(), safe=False)
-        out = np.asarray(pc.fill_null(values, np.nan), dtype=np.float64)
+        out = _cast(column)
+        out[absent] = np.nan
     elif written == "boolean":
         good = np.asarray(boolean_cells(column))
         _refuse_cells(table, name, ~(good | absent), good, "true or false", fitted)
@@ -157,6 +199,8 @@ def to_numbers(table: Table, name: str, written: str, fitted: bool = False) -> A
         _refuse_cells(table, name, ~(good | absent), good, "a number", fitted)
         text = pc.if_else(pa.array(good & ~absent), column, pa.scalar(None, column.type))
         if written == "decimal comma":
+            if fitted and table.separator == ",":
+                _refuse_two_readings(table, name, column, good & ~absent)
             text = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
         elif written == "thousands comma":
             text = pc.replace_substring(text, ",", "")
@@ -165,6 +209,20 @@ def to_numbers(table: Table, name: str, written: str, fitted: bool = False) -> A
     infinite = np.isinf(out)
     _refuse_cells(table, name, infinite, np.isfinite(out), "a finite number", fitted)
     return np.array(out)
+
+
+def _refuse_two_readings(table: Table, name: str, column: Any, numbers: Mask) -> None:
+    """Where commas separate the columns, 1.250 is hardly 1250, whatever the fit has seen."""
+    dots = np.asarray(pc.fill_null(pc.match_substring_regex(column, r"^[^,]*\.[^,]*$"), False))
+    rows = np.flatnonzero(dots & numbers)
+    if len(rows):
+        cell = column[int(rows[0])].as_py()
+        raise TableError(
+            f"{table.where(int(rows[0]), name)}: {cell!r} can be read in two ways. The model was "
+            "fitted on numbers with a decimal comma, in which a point separates thousands; here "
+            f"columns are separated by commas. Write {cell.replace('.', '')!r} or "
+            f"{cell.replace('.', ',')!r}, or separate the columns by semicolons."
+        )
 
 
 def refuse_extreme(table: Table, name: str, values: Array) -> None:

@@ -20,6 +20,9 @@ Lines = NDArray[np.int64]
 
 NOT_UTF8 = "The file is not UTF-8; it was read as Windows-1252."
 
+#: So many line breaks in a value, with lines between them as wide as the header, are no text.
+FEWEST_SWALLOWED = 3
+
 
 def read_delimited(
     path: Path, encoding: str | None, separator: str | None, skip_bad_rows: bool
@@ -39,6 +42,7 @@ def read_delimited(
         )
     lines, wrong_lines = _lines(columns, wrong)
     _refuse_open_quote(path, columns, lines, wrong, wrong_lines)
+    _refuse_swallowed_rows(path, columns, lines, dialect.separator)
     unusable: tuple[str, ...] = ()
     if wrong:
         sentence = _wrong_width(path.name, wrong, wrong_lines, dialect, len(lines))
@@ -142,6 +146,21 @@ def _refuse_open_quote(
             f"{path.name}, line {line}: a quotation mark is opened there and never closed, so "
             "that all lines below it would become one value."
         )
+
+
+def _refuse_swallowed_rows(path: Path, columns: list[Any], lines: Lines, separator: str) -> None:
+    """Two stray quotation marks make one value of all rows between them."""
+    width = len(columns)
+    for column in columns if width > 1 else ():
+        breaks = np.asarray(pc.count_substring(column, "\n"))
+        for row in np.flatnonzero(breaks >= FEWEST_SWALLOWED):
+            inside = column[int(row)].as_py().split("\n")[1:-1]
+            if all(line.count(separator) == width - 1 for line in inside):
+                raise TableError(
+                    f"{path.name}, line {int(lines[row])}: a quotation mark is opened there and "
+                    f"closed {int(breaks[row])} lines below, which makes one value of all rows "
+                    "between. Mend the quotation marks."
+                )
 
 
 def _wrong_width(

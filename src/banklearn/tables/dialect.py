@@ -53,7 +53,13 @@ def recognise(path: Path, encoding: str | None, separator: str | None) -> Dialec
     found = encoding or _encoding(head, path.name)
     if found == "cp1252" and encoding is None:
         notes.append("The file is not UTF-8; it was read as Windows-1252.")
-    text = codecs.getincrementaldecoder(found)(errors="replace").decode(head).lstrip("\ufeff")
+    try:
+        text = codecs.getincrementaldecoder(found)(errors="replace").decode(head).lstrip("\ufeff")
+    except UnicodeError as error:
+        raise TableError(
+            f"{path.name} could not be read in the encoding {found}: {error}. utf-16-le and "
+            "utf-16-be are for files without a mark at their beginning."
+        ) from error
     if len(head) == HEAD:
         text = text[: text.rfind("\n") + 1] or text
     symbol = separator or _separator(text)
@@ -77,7 +83,8 @@ def _encoding(head: bytes, name: str) -> str:
     if b"\0" in head:
         raise TableError(
             f"{name} holds binary data, not text. CSV, TSV, Parquet and Feather files can be "
-            "read; save a spreadsheet as CSV first."
+            "read; save a spreadsheet as CSV first. If it is text in UTF-16 without a mark at its "
+            "beginning, say so: --encoding utf-16-le."
         )
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)

@@ -61,9 +61,18 @@ class Learned(NamedTuple):
 
 
 def learn_plan(
-    table: Table, target: TargetPlan, y: Any, options: PlanOptions | None = None, seed: int = 0
+    table: Table,
+    target: TargetPlan,
+    y: Any,
+    options: PlanOptions | None = None,
+    seed: int = 0,
+    whole: Table | None = None,
 ) -> Learned:
-    """Plan the columns of a table of training rows, all of which have a target y (n,)."""
+    """Plan the columns of a table of training rows, all of which have a target y (n,).
+
+    How cells are written is looked up in the whole table, if it is given: in a few rows all numbers
+    may be whole, and say nothing of the decimal sign. What they hold is of training rows alone.
+    """
     options = options or PlanOptions()
     for name in (*options.drop, *options.text):
         table.column(name)
@@ -73,7 +82,7 @@ def learn_plan(
     for name in table.names:
         if name == target.name:
             continue
-        column, part = _column(table, name, target, y, options, seed)
+        column, part = _column(table, name, target, y, options, seed, whole or table)
         columns.append(column)
         parts.append(column.apply(table, "refuse", notes) if part is None else part)
     columns = _without_copies(columns, table, parts)
@@ -88,12 +97,18 @@ def learn_plan(
 
 
 def _column(
-    table: Table, name: str, target: TargetPlan, y: Any, options: PlanOptions, seed: int
+    table: Table,
+    name: str,
+    target: TargetPlan,
+    y: Any,
+    options: PlanOptions,
+    seed: int,
+    whole: Table,
 ) -> tuple[Column, Array | None]:
     """The plan of one column, and its training inputs where they differ from applying it."""
     if name in options.drop:
         return UnusedColumn(name, "as asked"), None
-    form = Form("text", "text") if name in options.text else recognise_form(table, name)
+    form = Form("text", "text") if name in options.text else recognise_form(whole, name)
     if form.kind == "number":
         numbers = to_numbers(table, name, form.written)
         refuse_extreme(table, name, numbers)
@@ -114,6 +129,8 @@ def _number(name: str, written: str, values: Array) -> Column:
 
 def _date(name: str, written: str, days: Array) -> Column:
     present = days[~np.isnan(days)]
+    if len(present) == 0:
+        return UnusedColumn(name, "every value is missing")
     if len(present) == len(days) and present.min() == present.max():
         return UnusedColumn(name, "constant, always the same date")
     first, last = float(present.min()), float(present.max())
@@ -155,25 +172,25 @@ def _target_encoded(
 ) -> tuple[Column, Array]:
     """Shrunken target means per level by scikit-learn, cross-fitted for the training rows."""
     from sklearn.model_selection import KFold
-    from sklearn.preprocessing import TargetEncoder
 
     many = len(target.classes) > 2
-    kind = "continuous" if target.task == "regression" else "multiclass" if many else "binary"
+    # One share for each class (of two, the second): a class that a part lacks has none there.
+    classes = target.classes[-1:] if len(target.classes) == 2 else target.classes
+    shares = [y] if target.task == "regression" else [(y == c).astype(float) for c in classes]
     X = np.array(words, dtype=object)[:, None]
-    encoder = TargetEncoder(target_type=kind).fit(X, y)
-    inputs = np.asarray(encoder.transform(X), dtype=np.float64)
+    encoders = [_encoder(X, share) for share in shares]
+    inputs = np.empty((len(X), len(shares)))
     for rest, part in KFold(min(5, len(words)), shuffle=True, random_state=seed).split(X):
-        # A part that lacks a class altogether leaves the encoding of the whole in place.
-        if not many or len(np.unique(y[rest])) == len(target.classes):
-            inputs[part] = TargetEncoder(target_type=kind).fit(X[rest], y[rest]).transform(X[part])
-    found = list(encoder.categories_[0])
-    means = np.stack(encoder.encodings_, axis=1)
-    default = tuple(float(m) for m in np.atleast_1d(encoder.target_mean_))
+        for k, share in enumerate(shares):
+            inputs[part, k] = _encoder(X[rest], share[rest]).transform(X[part])[:, 0]
+    found = list(encoders[0].categories_[0])
+    means = np.stack([encoder.encodings_[0] for encoder in encoders], axis=1)
+    default = tuple(float(encoder.target_mean_) for encoder in encoders)
     known = [
         (str(w), tuple(m.tolist())) for w, m in zip(found, means, strict=True) if w is not None
     ]
     absent = [tuple(m.tolist()) for w, m in zip(found, means, strict=True) if w is None]
-    labels = tuple(f"P({c})" for c in encoder.classes_) if many else ("mean target",)
+    labels = tuple(f"P({c})" for c in classes) if many else ("mean target",)
     column = TargetColumn(
         name,
         tuple(w for w, _ in known),
@@ -183,6 +200,12 @@ def _target_encoded(
         labels,
     )
     return column, inputs
+
+
+def _encoder(X: Any, y: Array) -> Any:
+    from sklearn.preprocessing import TargetEncoder
+
+    return TargetEncoder(target_type="continuous").fit(X, y)
 
 
 def _without_copies(columns: list[Column], table: Table, parts: list[Array]) -> list[Column]:

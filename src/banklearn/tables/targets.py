@@ -44,6 +44,7 @@ class TargetPlan:
             return numbers[rows], rows
         if self.written == "text":
             words = spelled_alike(to_levels(table, self.name), self.classes)
+            words = _numbered_alike(words, self.classes)
         else:
             words = [None if np.isnan(value) else f"{value:.15g}" for value in self._numbers(table)]
         rows = np.array([i for i, word in enumerate(words) if word is not None], dtype=np.int64)
@@ -54,6 +55,24 @@ class TargetPlan:
         may_be = self.written == "native" and self.classes in ((), ("0", "1"))
         boolean = may_be and holds_booleans(table, self.name)
         return to_numbers(table, self.name, "boolean" if boolean else self.written)
+
+
+def _numbered_alike(words: list[str | None], classes: tuple[str, ...]) -> list[str | None]:
+    """Words in the spelling of a class that is the same number, such as 1.0 for 1."""
+    spelling = {value: c for c in classes if (value := _value(c)) is not None}
+    if len(spelling) < len(classes):
+        return words
+    return [
+        w if w is None or w in classes or (value := _value(w)) is None else spelling.get(value, w)
+        for w in words
+    ]
+
+
+def _value(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
 
 
 def learn_target(
