@@ -37,7 +37,7 @@ if "BANKLEARN_OUTCOMES" in os.environ:
 LARGEST = float(np.finfo(np.float64).max)
 
 #: Warnings that the package gives itself, each with a way out.
-EXPLAINED = ("y does not vary, so",)
+EXPLAINED = ("y does not vary, so", "sample_weight adds up to")
 
 
 class Table(pd.DataFrame):

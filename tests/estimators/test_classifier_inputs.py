@@ -304,3 +304,36 @@ def test_the_size_of_log_odds_has_a_prior_that_separable_labels_cannot_wash_out(
     sizes = np.log([draw.lam for draw in model.draws_])
     assert sizes.min() > -3.0 - 5 * 1.5
     assert sizes.mean() > -3.0 - 2.5 * 1.5
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (np.array(["2020-01-01", "2020-01-02"], "datetime64[D]"), "y holds dates, such as 2020-01"),
+        (np.array([1, 2**63 + 5], "uint64"), "at most 2\\*\\*63 - 1"),
+    ],
+)
+def test_labels_that_no_file_could_hold(labels, words):
+    X = np.arange(20.0)[:, None]
+    with pytest.raises(ValueError, match=words):
+        BankClassifier(4).fit(X, labels[np.arange(20) % 2])
+
+
+def test_a_density_of_labels_of_another_kind_is_refused():
+    X = np.arange(20.0)[:, None]
+    model = BankClassifier(4, n_warmup=1, n_draws=1, n_chains=1).fit(X, np.arange(20) % 2)
+    with pytest.raises(ValueError, match="cannot be compared with those of the fit, such as 0"):
+        model.log_predictive_density(X[:2], np.array(["0", "1"]))
+    assert model.log_predictive_density(X[:1], np.array([7])) == -np.inf
+
+
+def test_text_beside_a_nullable_column_is_named():
+    table = pd.DataFrame(
+        {
+            "a": np.arange(20.0),
+            "b": pd.Series(np.arange(20) > 9, dtype="boolean"),
+            "colour": pd.Categorical(["red", "blue"] * 10),
+        }
+    )
+    with pytest.raises(ValueError, match="Column 'colour' of X holds text"):
+        BankClassifier(4).fit(table, np.arange(20) % 2)

@@ -214,7 +214,7 @@ WEIGHTS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:y does not vary")
+@pytest.mark.filterwarnings("ignore:y does not vary", "ignore:sample_weight adds up to")
 @pytest.mark.parametrize("weight", WEIGHTS)
 @pytest.mark.parametrize("target", TARGETS)
 def test_whatever_the_rows_are_laws_are_laws(target, weight, tmp_path):

@@ -49,6 +49,9 @@ def test_a_regression_climbs_above_every_draw(regression):
     assert len(point.draws_) == 1
     assert point.draws_[0].log_evidence > max(before) + 1.0
     assert len(model.draws_) == len(before)  # what was given is left as it was
+    assert point.settling_ is None  # what the chains did is not what one draw did
+    assert point.provenance_["settling"] is None
+    assert model.provenance_["settling"] is model.settling_
     assert model.predict(X[:3]) != pytest.approx(point.predict(X[:3]))
     mean, std = point.predict(X[200:], return_std=True)
     assert np.isfinite(mean).all()

@@ -400,3 +400,53 @@ def test_logarithms_of_what_is_certain_are_finite():
     assert model.predict_proba(X).min() == 0.0
     assert np.isfinite(model.predict_log_proba(X)).all()
     assert np.isfinite(model.decision_function(X)).all()
+
+
+class Interrupted(LogisticRegression):
+    """Ctrl-C comes in the fit of this number."""
+
+    at = 2
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Interrupted.fits += 1
+        if Interrupted.fits == Interrupted.at:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight)
+
+
+def test_an_interrupt_in_the_second_fit_keeps_the_first(monkeypatch):
+    X, y = make_data(rows=(60, 20, 9))
+    monkeypatch.setattr(Interrupted, "fits", 0)
+    model = RareClassClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    model.estimator = Interrupted()
+    with pytest.warns(UserWarning, match="power_ is 0"):
+        model.fit(X, y)
+    assert model.power_ == 0.0
+    assert not hasattr(model, "curve_")
+    np.testing.assert_array_equal(model.predict(X), LogisticRegression().fit(X, y).predict(X))
+
+
+def test_after_an_interrupt_in_the_first_fit_there_is_no_second():
+    X, y = make_data(rows=(60, 20, 9))
+
+    class Partial(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            self.provenance_ = {"stopped_by": "interrupt"}
+            assert not hasattr(self, "seen_")
+            seen.append(len(y))
+            return super().fit(X, y, sample_weight)
+
+    seen = []
+    with pytest.warns(UserWarning, match="Interrupted before it was chosen"):
+        RareClassClassifier(Partial(), random_state=0).fit(X, y)
+    assert seen == [len(y)]
+
+
+def test_rows_of_which_none_can_be_held_out_are_refused_before_any_fit():
+    class Never(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("nothing is to be fitted")
+
+    with pytest.raises(ValueError, match="No class has two different rows"):
+        RareClassClassifier(Never()).fit(np.repeat([[0.0], [1.0]], 9, 0), np.repeat([0, 1], 9))

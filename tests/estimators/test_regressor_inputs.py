@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from banklearn import BankRegressor
+from banklearn import BankRegressor, CheckpointError
 from helpers import close
 
 SMALL = {
@@ -289,3 +289,27 @@ def test_enough_time_says_nothing():
         warnings.simplefilter("error")
         model = small(max_time=60.0, n_chains=2).fit(X, Y)
     assert len(model.draws_) == 12
+
+
+def test_weights_that_add_up_to_one_are_no_counts():
+    X = np.linspace(0.0, 3.0, 50)[:, None]
+    model = BankRegressor(4, n_warmup=2, n_draws=2, n_chains=1, random_state=0)
+    with pytest.warns(UserWarning, match="adds up to 1: .* Divide the weights by their mean"):
+        model.fit(X, X[:, 0], sample_weight=np.full(50, 1 / 50))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model.fit(X, X[:, 0], sample_weight=np.full(50, 0.1))
+
+
+def test_a_checkpoint_that_is_a_file_is_refused_at_once(tmp_path):
+    path = tmp_path / "afile"
+    path.write_text("mine")
+    X = np.linspace(0.0, 3.0, 50)[:, None]
+    with pytest.raises(CheckpointError, match=r"must be a folder, but .*afile is a file"):
+        BankRegressor(4, checkpoint=path).fit(X, X[:, 0])
+
+
+def test_a_client_that_is_none():
+    X = np.linspace(0.0, 3.0, 50)[:, None]
+    with pytest.raises(TypeError, match=r"client must be a dask\.distributed\.Client, but is 3"):
+        BankRegressor(4).fit(X, X[:, 0], client=3)

@@ -300,3 +300,26 @@ def test_thousands_of_cycles_do_not_fold_into_a_slow_period(periods, named):
     for wave in found.oscillations:
         assert wave.period.value == pytest.approx(1.0, rel=0.02)
     assert (found.length_scale_of == "function") <= named
+
+
+def test_next_to_nothing_has_no_length_scale_of_its_own():
+    """A function that is a straight line along an input: what is left of it there are kinks."""
+    x = np.linspace(0.0, 10.0, 401)
+    kinks = 1e-3 * np.abs((4.0 * x) % 2.0 - 1.0)
+    line = (5.0 * x + kinks)[None, None].repeat(5, axis=0)
+    assert function_length(line, 10.0, [], 1.6) is None
+    assert function_length(line - 5.0 * x, 10.0, [], 1.6).value < 0.5
+
+
+def test_a_period_of_what_hardly_matters_is_not_named():
+    wave = Oscillation(estimate(2.0), 0.25, "function")
+    relevances = {"known": Estimate(0.5, 0.4, 0.6), "chance": Estimate(0.03, 0.0, 0.05)}
+    inputs = tuple(
+        InputExplanation(n, True, estimate(1.0), "kernel", estimate(1.0), relevance, (wave,))
+        for n, relevance in relevances.items()
+    )
+    told = " ".join(KernelExplanation(inputs, 0.9, False).in_words())
+    assert "Along known the function repeats with period 2" in told
+    assert "Along known the kernel apart from these periods has" in told
+    assert "Along chance the function" not in told
+    assert "Along chance the kernel has" in told

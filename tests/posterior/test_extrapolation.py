@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from banklearn import BankRegressor
+from banklearn import BankClassifier, BankRegressor
 from banklearn.model.features import feature_rows
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
+from banklearn.posterior.extrapolation import prior_share
 from fitted import one_input, two_classes
 
 
@@ -56,3 +57,19 @@ def test_agreement_is_that_of_the_function_at_each_row():
         assert found.effective[i] == pytest.approx(effective_sample_size(chains))
     with pytest.raises(ValueError, match="at least 8 draws per chain, but there are 6"):
         one_input().model.agreement(one_input().X_test)
+
+
+def test_a_decision_counts_where_a_row_comes_to_it():
+    """Rows that are surely of the first class are known, whatever tells the other two apart."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (600, 2))
+    first = rng.random(600) < 0.5
+    X[:, 0] += np.where(first, -3.0, 3.0)
+    y = np.where(first, "A", np.where(rng.random(600) < 1 / (1 + np.exp(-3 * X[:, 1])), "B", "C"))
+    model = BankClassifier(16, n_warmup=40, n_draws=10, n_chains=2, random_state=1).fit(X, y)
+    rows, p = model.input_scaling_(X), model.predict_proba(X)
+    share = model.extrapolation(X).prior_share
+    assert model.classes_[model.stick_[0]] == "A"
+    reach = np.stack([np.ones(600), 1.0 - p[:, 0]])
+    np.testing.assert_allclose(share, prior_share(model.draws_, rows, model.trend_, reach))
+    assert share[first].mean() < 0.8 * prior_share(model.draws_, rows, model.trend_)[first].mean()

@@ -6,6 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss
 
+from banklearn import BankClassifier
 from banklearn.report import render, summarise
 from banklearn.report.classes import class_sentences
 from fitted import two_classes
@@ -78,3 +79,30 @@ def test_labels_that_the_model_cannot_know_are_told(summary):
     assert told.startswith(f"3 of {len(y)} rows have labels that did not occur in training (7).")
     assert sum(found["data"]["class_counts"]) == len(y) - 3
     assert not any("did not occur" in words for words in summary["warnings"])
+
+
+def test_a_baseline_of_the_same_class_has_a_row_of_its_own():
+    model, X, y = two_classes()
+    guess = BankClassifier(4, n_warmup=2, n_draws=2, n_chains=1, random_state=0)
+    guess.fit(X, np.random.default_rng(0).permutation(y))
+    scores = summarise(model, X, y, guess)["scores"]
+    assert list(scores) == ["BankClassifier", "BankClassifier (baseline)"]
+    assert scores["BankClassifier"]["accuracy"] == pytest.approx(model.score(X, y))
+    assert scores["BankClassifier (baseline)"]["accuracy"] == pytest.approx(guess.score(X, y))
+
+
+def test_labels_to_judge_by_are_one_known_label_for_each_row():
+    model, X, y = two_classes()
+    flat = summarise(model, X, y)["scores"]
+    assert summarise(model, X, np.asarray(y)[:, None])["scores"] == flat
+    with pytest.raises(ValueError, match=f"X_test has {len(X)} rows, but y_test has 5"):
+        summarise(model, X, y[:5])
+    holes = np.asarray(y, dtype=object)
+    holes[3] = None
+    with pytest.raises(ValueError, match="y_test has no label in row 3"):
+        summarise(model, X, holes)
+    with pytest.raises(ValueError, match="but is 'train'"):
+        summarise(model, X, y, standing="train")
+    numbers = np.unique(y, return_inverse=True)[1] + 5
+    with pytest.raises(ValueError, match="is a class of the baseline"):
+        summarise(model, X, y, LogisticRegression().fit(X, numbers))

@@ -314,3 +314,21 @@ def test_the_code_of_a_page_makes_the_same_estimator():
     assert "random_state=None,  # was RandomState" in code
     parameters = eval(code, {"BankRegressor": BankRegressor}).get_params()
     assert parameters == {**model.get_params(), "random_state": None}
+
+
+def test_a_baseline_with_a_law_of_its_own_is_judged_by_it():
+    model, X, y = one_input()
+    other = BankRegressor(8, n_warmup=2, n_draws=4, n_chains=1, random_state=1).fit(X, -y)
+    scores = summarise(model, X, y, other)["scores"]
+    assert list(scores) == ["BankRegressor", "BankRegressor (baseline)"]
+    assert scores["BankRegressor"]["r2"] == pytest.approx(model.score(X, y))
+    judged = scores["BankRegressor (baseline)"]
+    assert judged["log_density"] == pytest.approx(other.log_predictive_density(X, y).mean())
+
+
+def test_targets_to_judge_by_are_one_number_for_each_row():
+    model, X, y = one_input()
+    with pytest.raises(ValueError, match="but y_test has 3"):
+        summarise(model, X, y[:3])
+    with pytest.raises(ValueError, match="y_test contains NaN"):
+        summarise(model, X, np.where(np.arange(len(y)) == 2, np.nan, y))

@@ -328,7 +328,7 @@ def test_what_killed_writers_leave_is_cleared(tmp_path):
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(CheckpointError, match="must be a folder"):
         regressor(checkpoint=tmp_path / "file").fit(X, Y)
 
 
@@ -396,3 +396,27 @@ def test_only_what_can_be_stored_is(tmp_path):
         encode({"thread": threading.Lock()}["thread"], "thread", {})
     with pytest.raises(ValueError, match="wrong form"):
         decode(object, {"mystery": 1}, {})
+
+
+@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_a_fit_that_was_to_add_draws_and_fails_leaves_the_earlier_one(kind):
+    make, y = (BankRegressor, Y) if kind == "regression" else (BankClassifier, WORDS)
+    model = make(**SMALL, warm_start=True).fit(X, y)
+    before = model.draws_
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y[:-1])
+    assert model.draws_ is before
+    with pytest.raises(CheckpointError, match="does not belong"):
+        model.fit(X + 1.0, y)
+    assert model.draws_ is before
+    model.set_params(n_draws=7).fit(X, y)
+    assert len(model.draws_) > len(before)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "arcsinh", "quantile"])
+def test_other_units_are_other_data_under_every_scaling(scaling, tmp_path):
+    model = regressor(checkpoint=tmp_path / "kept", input_scaling=scaling).fit(X, Y)
+    model.set_params(n_draws=4)
+    with pytest.raises(CheckpointError, match="the units of X are others"):
+        model.fit(4.0 * X, Y, resume=True)
+    model.fit(X, Y, resume=True)

@@ -3,8 +3,10 @@ import io
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from matplotlib import pyplot
+from sklearn.pipeline import make_pipeline
 
 from banklearn import BankClassifier
 from banklearn.posterior.calibration import reliability, top_class
@@ -160,3 +162,29 @@ def test_labels_that_are_none_of_the_classes():
     X = np.zeros((3, found.model.n_features_in_))
     with pytest.raises(ValueError, match="None of the labels in y is a class of the model: y has"):
         ReliabilityDisplay.from_estimator(found.model, X, ["some", "other", "words"])
+
+
+def test_a_surface_takes_columns_by_their_names():
+    _, X, y = two_classes()
+    table = pd.DataFrame(X, columns=["u", "v"])
+    model = BankClassifier(4, n_warmup=2, n_draws=2, n_chains=1, random_state=0)
+    model.fit(table, y)
+    shown = DecisionSurfaceDisplay.from_estimator(model, table, y, resolution=5)
+    for same in (pa.Table.from_pandas(table), pl.from_pandas(table)):
+        other = DecisionSurfaceDisplay.from_estimator(model, same, y, resolution=5)
+        np.testing.assert_array_equal(other.points, shown.points)
+        np.testing.assert_array_equal(other.probability, shown.probability)
+    for wrong in (table[["v", "u"]], table.assign(w=5.0)[["w", "u", "v"]]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            DecisionSurfaceDisplay.from_estimator(model, wrong, y)
+    with pytest.raises(ValueError, match=f"X has {len(X)} rows, but y has 5"):
+        DecisionSurfaceDisplay.from_estimator(model, table, y[:5])
+    with pytest.raises(ValueError, match="the one inside of it"):
+        DecisionSurfaceDisplay.from_estimator(make_pipeline(model).fit(table, y), table)
+
+
+def test_reliability_of_one_class_with_labels_of_another_kind():
+    model, X, y = two_classes()
+    codes = np.unique(y, return_inverse=True)[1] + 7
+    with pytest.raises(ValueError, match="None of the labels in y is a class"):
+        ReliabilityDisplay.from_estimator(model, X, codes, positive=model.classes_[1])

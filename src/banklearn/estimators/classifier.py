@@ -23,11 +23,14 @@ from banklearn.estimators.blockwise import (
 )
 from banklearn.estimators.class_weights import class_factors, weigh_classes
 from banklearn.estimators.data import (
+    are_text,
     check_weight,
     refuse_one_class,
+    refuse_strange_labels,
     refuse_too_many_rows,
     rows_and_labels,
 )
+from banklearn.estimators.resumption import keeping_what_was
 from banklearn.likelihoods.logistic import Logistic
 from banklearn.model.class_tree import grow, stick
 from banklearn.model.features import Trend
@@ -86,6 +89,8 @@ class BankClassifier(ClassifierMixin, BankBase):
         C - 1 decisions between two ranges of that order: node t, ``tree_.nodes[t]``, decides
         between ``classes_[stick_[first:middle]]`` and ``classes_[stick_[middle:last]]``.
     kernel_, draws_, trace_, schedule_, settling_, provenance_
+        As for :class:`BankRegressor`.
+    trend_, input_scaling_, starting_point_, n_sweeps_, feature_names_in_, n_features_in_
         As for :class:`BankRegressor`.
     """
 
@@ -176,6 +181,7 @@ class BankClassifier(ClassifierMixin, BankBase):
         if self.inference == "laplace-mh":
             self._refuse_what_the_joint_move_has_not()
 
+    @keeping_what_was
     def fit(
         self,
         X: Any,
@@ -273,12 +279,20 @@ class BankClassifier(ClassifierMixin, BankBase):
     def _set_classes(self, classes: NDArray[Any], mass: Array, weighted: bool) -> None:
         """classes_, stick_: most frequent first (of two classes, the second), and tree_."""
         refuse_one_class(classes, "y, where weights are above zero," if weighted else "y")
+        refuse_strange_labels(classes)
         self.classes_ = classes
         # Balanced classes weigh the same up to rounding, which must not decide their order.
         share = np.round(mass / mass.max(), 9)
         two = len(classes) == 2
         self.stick_ = np.array([1, 0]) if two else np.argsort(-share, kind="stable")
         self.tree_ = self._resumption.tree(len(classes)) or grow(mass[self.stick_])
+
+    def _reach(self, X: Any) -> Array | None:
+        """The probability that a row's class is among those of each decision, (T, n)."""
+        if len(self.tree_.nodes) == 1:
+            return None
+        p = mean_probabilities(self.draws_, X, self.trend_, self.tree_)
+        return np.stack([p[node.first : node.last].sum(axis=0) for node in self.tree_.nodes])
 
     def predict_proba(self, X: Any) -> Array:
         """Posterior mean of the class probabilities, (n, C)."""
@@ -347,13 +361,12 @@ class BankClassifier(ClassifierMixin, BankBase):
         if np.shape(y) != (len(log_p),):
             raise ValueError(f"y has shape {np.shape(y)}, but X has {len(log_p)} rows.")
         y = np.asarray(y)
-        try:
-            codes = np.searchsorted(self.classes_, y)
-        except TypeError as error:
+        if are_text(y) != are_text(self.classes_):
             raise ValueError(
                 "y holds labels that cannot be compared with those of the fit, such as "
-                f"{self.classes_[:1].tolist()[0]!r}."
-            ) from error
+                f"{self.classes_[:1].tolist()[0]!r}: it has {y[:1].tolist()[0]!r}."
+            )
+        codes = np.searchsorted(self.classes_, y)
         codes = np.minimum(codes, len(self.classes_) - 1)
         known = self.classes_[codes] == y
         return np.where(known, log_p[np.arange(len(y)), codes], -np.inf)

@@ -13,15 +13,20 @@ from sklearn.utils.validation import validate_data as _validate_data
 
 from banklearn.limits import ADVICE, LARGEST
 from banklearn.sources.values import are_dates, column_names, refuse_masked
+from banklearn.warned import warn_caller
 
 Array = NDArray[np.float64]
 
 #: Beyond this many rows (counted with their weights) the prior is lost to rounding.
 MOST_ROWS = 1e15
 
+#: Weights that add up to less are hardly meant as counts of rows.
+FEWEST_ROWS = 2.0
+
 #: Parts of NumPy's and pandas' messages about values that are not numbers.
 _NOT_NUMBERS = (
     "could not convert",
+    "Cannot cast",
     "could not be promoted",
     "inhomogeneous",
     "float() argument must be",
@@ -148,6 +153,27 @@ def refuse_unsorted_labels(y: Any) -> None:
             )
 
 
+def are_text(labels: NDArray[Any]) -> bool:
+    """Whether labels are text, by their kind or by the first of them."""
+    return labels.dtype.kind in "UST" or (
+        labels.dtype.kind == "O" and len(labels) > 0 and isinstance(labels.flat[0], str)
+    )
+
+
+def refuse_strange_labels(classes: NDArray[Any]) -> None:
+    """Refuse labels that no model file could hold: dates, and whole numbers beyond 64 bits."""
+    if are_dates(classes):
+        raise ValueError(
+            f"y holds dates, such as {classes[0]!s}, which are no labels of classes. Write the "
+            "classes as text or as numbers."
+        )
+    if classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max:
+        raise ValueError(
+            f"y holds the label {classes.max()}; whole numbers as labels may be at most 2**63 - 1. "
+            "Write such labels as text."
+        )
+
+
 def refuse_one_class(classes: Any, where: str = "y") -> None:
     """Refuse labels among which there is nothing to tell apart."""
     if len(classes) < 2:
@@ -180,6 +206,13 @@ def check_weight(sample_weight: Any, X: Array) -> Array | None:
     if not (weight > 0).any():
         raise ValueError("sample_weight is zero for every row: there is nothing to fit.")
     refuse_too_many_rows("sample_weight", weight)
+    if (total := float(weight.sum())) < FEWEST_ROWS <= np.count_nonzero(weight):
+        warn_caller(
+            f"sample_weight adds up to {total:.3g}: a row of weight w counts as w rows, so that "
+            f"all {len(weight)} rows together count as less than {FEWEST_ROWS:g}, and next to "
+            "nothing is learned from them. Divide the weights by their mean if they are relative.",
+            UserWarning,
+        )
     return weight
 
 

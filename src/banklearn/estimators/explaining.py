@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from banklearn.estimators import parameters as check
 from banklearn.posterior.diagnostics import Agreement, agreement
@@ -23,10 +24,18 @@ class Explains:
     kernel_: Any
     trend_: Any
 
+    def _reach(self, X: Any) -> NDArray[np.float64] | None:
+        """By how much each function (T, n) counts at rows in model units; None: all alike."""
+        return None
+
     def explain(
         self, X: Any, *, names: Sequence[str] | None = None, coverage: float = 0.9
     ) -> KernelExplanation:
         """Periods, length scales and relevance of inputs, in the units of the data.
+
+        Of a classifier they are those of its latent function, the log odds. With three or more
+        classes there is one for each decision of ``tree_``; relevance is of all of them together,
+        and that with the largest log odds counts most.
 
         Parameters
         ----------
@@ -69,12 +78,15 @@ class Explains:
 
         `prior_share` (n,) is the posterior variance of the latent function over the prior
         variance of the kernel's part, at most 1; `doubtful` (n,) marks rows where it exceeds the
-        threshold. A row that is not marked can still be predicted wrongly: a smooth kernel may
-        continue with confidence.
+        threshold. With several decisions between classes each counts by the probability that
+        the row comes to it. Where much is left at the training rows too, compare with those. A
+        row that is not marked can still be predicted wrongly: a smooth kernel may continue with
+        confidence.
         """
         check.inside("threshold", threshold)
         rows = self._rows(X)
         share = np.empty(len(rows))
         for part in row_blocks(rows):
-            share[part] = prior_share(self.draws_, rows[part], self.trend_)
+            reach = self._reach(rows[part])
+            share[part] = prior_share(self.draws_, rows[part], self.trend_, reach)
         return Extrapolation(share, share > threshold)

@@ -84,8 +84,10 @@ def polish(estimator: E, X: Any, y: Any, sample_weight: Any = None, *, max_iter:
     if isinstance(out, BankRegressor):
         out.error_law_ = None  # one draw cannot say what it would be without a row
     out._memory = None
+    out.settling_ = None  # what the chains did is not what one draw did
     seconds = estimator.provenance_["seconds"] + time.monotonic() - begin
     out.provenance_ = {**estimator.provenance_, "seconds": round(seconds, 3), "polished": True}
+    out.provenance_["settling"] = None
     return out
 
 

@@ -27,6 +27,7 @@ from banklearn.estimators.data import check_weight, refuse_unsorted_labels, vali
 from banklearn.limits import SMALLEST_OPTION
 from banklearn.numerics.duplicates import row_hash
 from banklearn.sources.values import refuse_masked
+from banklearn.warned import warn_caller
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -85,7 +86,8 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     costs_ : array of shape (C,)
         What missing a row of each class costs beside a row of the most frequent class.
     curve_ : Curve
-        Errors and recall on the hold-out rows, by power.
+        Errors and recall on the hold-out rows, by power. A fit that was interrupted before the
+        power was chosen has none, and power 0.
 
     Examples
     --------
@@ -126,24 +128,33 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X, labels, weight = self._checked(X, y, sample_weight)
         rng = check_random_state(self.random_state)
         estimator = self._unfitted(rng)
-        fitted = _fit(estimator, X, labels, weight)
         classes, codes = np.unique(labels, return_inverse=True)
+        group = equal_rows(X, codes)
+        held = hold_out(group, codes, self.holdout, rng)
+        # A single class, and rows without inputs, are refused by the estimator.
+        if len(classes) > 1 and 0 not in np.shape(X)[1:] and not held.any():
+            raise ValueError(
+                "No class has two different rows, so none can be held out to choose how readily a "
+                f"class is predicted; there are {len(codes)} rows and {len(classes)} classes."
+            )
+        fitted = _fit(estimator, X, labels, weight)
         if len(fitted.classes_) != len(classes) or (fitted.classes_ != classes).any():
             raise ValueError(
                 f"y has the classes {classes.tolist()}, but the estimator learned "
                 f"{np.asarray(fitted.classes_).tolist()}: give it no weight of zero for a class."
             )
         mass = np.bincount(codes, weights=weight).astype(np.float64)
-        group = equal_rows(X, codes)
-        held = hold_out(group, codes, self.holdout, rng)
-        if not held.any():
-            raise ValueError(
-                "No class has two different rows, so none can be held out to choose how readily a "
-                f"class is predicted; there are {len(codes)} rows and {len(mass)} classes."
-            )
+        self._undecided(fitted, len(mass))
+        if getattr(fitted, "provenance_", {}).get("stopped_by") == "interrupt":
+            self._warn_undecided()
+            return self
         rest, tested = np.flatnonzero(~held), np.flatnonzero(held)
         part = None if weight is None else weight[rest]
-        trial = _fit(clone(estimator), _safe_indexing(X, rest), labels[rest], part)
+        try:
+            trial = _fit(clone(estimator), _safe_indexing(X, rest), labels[rest], part)
+        except KeyboardInterrupt:
+            self._warn_undecided()
+            return self
         # Rows that are equal were seen once, however often they are there.
         _, first, copies = np.unique(group[tested], return_index=True, return_inverse=True)
         seen = tested[first]
@@ -154,6 +165,19 @@ class RareClassClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.curve_, self.power_ = found, self._choose(found)
         self.costs_, self.estimator_ = costs(share, self.power_), fitted
         return self
+
+    def _undecided(self, fitted: Any, n_classes: int) -> None:
+        """What is known before the power is chosen: classes are predicted as the estimator does."""
+        self.estimator_, self.power_, self.costs_ = fitted, 0.0, np.ones(n_classes)
+        if hasattr(self, "curve_"):
+            del self.curve_
+
+    def _warn_undecided(self) -> None:
+        warn_caller(
+            "Interrupted before it was chosen how readily rare classes are predicted: power_ is 0, "
+            "so that classes are those of the estimator itself, and there is no curve_.",
+            UserWarning,
+        )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the largest p_c cost_c, for each row."""

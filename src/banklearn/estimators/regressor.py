@@ -14,6 +14,7 @@ from banklearn.estimators.base import BankBase
 from banklearn.estimators.block_fitting import first_pass, fit_blocks
 from banklearn.estimators.blockwise import Preparation, Standardised, block_data, summarise_numbers
 from banklearn.estimators.data import check_weight, rows_and_numbers, target_values
+from banklearn.estimators.resumption import keeping_what_was
 from banklearn.likelihoods.gaussian import Gaussian
 from banklearn.numerics.row_keys import RowKeys
 from banklearn.numerics.threads import limited_to
@@ -159,6 +160,7 @@ class BankRegressor(RegressorMixin, BankBase):
         if hasattr(self, "draws_") and not hasattr(self, "error_law_"):
             self.error_law_ = None
 
+    @keeping_what_was
     def fit(
         self,
         X: Any,

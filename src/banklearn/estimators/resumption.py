@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from sklearn.utils import check_random_state
 
 from banklearn._version import __version__
 from banklearn.estimators.files import plain_parameters
 from banklearn.model.class_tree import ClassTree, stick
+from banklearn.posterior.scaling import InputScaling
 from banklearn.sampler.start import StartingPoint
 from banklearn.storage.checkpoint import Identity, Memory, Shelf, read_identity, stored_chains
+from banklearn.storage.errors import CheckpointError
 from banklearn.storage.fingerprint import Fingerprint, units_fingerprint
 
 if TYPE_CHECKING:
     from banklearn.estimators.base import BankBase
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 #: Parameters that may differ when a fit goes on: they do not change the chain.
 FREE = ("max_time", "verbose", "checkpoint_every", "warm_start")
+
+
+def keeping_what_was(fit: Callable[P, R]) -> Callable[P, R]:
+    """A `fit` that adds to an earlier one (`warm_start`), and leaves that as it was if it fails."""
+
+    @wraps(fit)
+    def kept(*args: P.args, **options: P.kwargs) -> R:
+        estimator: Any = args[0]
+        adds = estimator.warm_start and hasattr(estimator, "draws_")
+        before = dict(vars(estimator)) if adds else None
+        try:
+            return fit(*args, **options)
+        except BaseException:
+            if before is not None and not hasattr(estimator, "draws_"):
+                vars(estimator).clear()
+                vars(estimator).update(before)
+            raise
+
+    return kept
 
 
 @dataclass(frozen=True)
@@ -49,6 +74,8 @@ class Resumption:
                     "Fit a new one with warm_start=True from the beginning."
                 )
         folder = None if estimator.checkpoint is None else Path(estimator.checkpoint)
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise CheckpointError(f"checkpoint must be a folder, but {folder} is a file.")
         return cls(folder, bool(resume), memory)
 
     @cached_property
@@ -106,7 +133,7 @@ def identify(estimator: BankBase, engine: Any, seed: int) -> Identity:
         "rows": int(engine.n_rows),
         "inputs": len(scaling.used),
         **engine.sum(Fingerprint()),
-        "units of X": units_fingerprint(scaling.used, scaling.shift, scaling.scale),
+        "units of X": units_fingerprint(*_units_of(scaling)),
         "units of y": units_fingerprint(target, labels),
         "start": {
             "kind": scaling.kind,
@@ -124,6 +151,14 @@ def identify(estimator: BankBase, engine: Any, seed: int) -> Identity:
         parameters={n: v for n, v in parameters.items() if n not in FREE},
         data=data,
     )
+
+
+def _units_of(scaling: InputScaling) -> list[Any]:
+    """What makes model units of the user's, as arrays."""
+    parts = [scaling.used, scaling.shift, scaling.scale]
+    if not scaling.linear:
+        parts += [scaling.centre, scaling.spread, *(scaling.scores or ())]
+    return parts
 
 
 def _plain(point: StartingPoint) -> dict[str, float]:

@@ -28,10 +28,11 @@ class Extrapolation(NamedTuple):
     doubtful: NDArray[np.bool_]
 
 
-def prior_share(draws: Sequence[Draw], X: Array, trend: Trend) -> Array:
+def prior_share(draws: Sequence[Draw], X: Array, trend: Trend, reach: Array | None = None) -> Array:
     """Posterior variance of the function over the kernel's prior variance, at rows X (n,).
 
-    Over draws and summed over tasks: the mean of noise phi'A^-1 phi plus the variance of
+    Over draws and summed over tasks, which count by `reach` (T, n), the probability that a row
+    comes to that decision: the mean of noise phi'A^-1 phi plus the variance of
     phi'mu_n, divided by the mean of noise / lam, the prior variance of the random features' part
     (k(0) = 1). A trend's prior variance grows with the inputs and is left out of that: doubt about
     a trend alone can exceed it. At most 1. Rows are in model units.
@@ -47,5 +48,6 @@ def prior_share(draws: Sequence[Draw], X: Array, trend: Trend) -> Array:
         prior += draw.noise / draw.lam
     S = len(draws)
     between = np.maximum(second / S - (first / S) ** 2, 0.0)
-    total = (within / S + between).sum(axis=0)
-    return np.asarray(np.minimum(total / (len(within) * prior / S), 1.0))
+    reach = np.ones_like(within) if reach is None else reach
+    total = (reach * (within / S + between)).sum(axis=0)
+    return np.asarray(np.minimum(total / (reach.sum(axis=0) * prior / S), 1.0))

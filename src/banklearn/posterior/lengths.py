@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 
 #: A function shows its length scale if the data span at least so many of them.
 FEWEST_LENGTHS = 20
+#: What is left of a function without line and oscillations shows a length scale of its own if it
+#: has at least this share of the function's variance.
+LEAST_SHARE = 0.005
 #: Var(log l) times the number of length scales seen, for a path of a process with an RBF kernel:
 #: 2 sqrt(pi) 3/16, as every ordinate of its periodogram is exponential around its mean.
 CHANCE = 2.0 * np.sqrt(np.pi) * 3.0 / 16.0
@@ -43,7 +46,7 @@ def function_length(f: Array, length: float, lines: Sequence[Line], z: float) ->
     S counts draws; R the slices (or tasks). A straight line and the given oscillations are taken
     out, and what the rest has around their frequencies is put in their place. The interval is z
     standard deviations to either side, of the draws and of what a path differs from its law by
-    chance. None if the range holds too few length scales to tell.
+    chance. None if the range holds too few length scales to tell, or next to nothing is left.
     """
     n = f.shape[2]
     place = np.linspace(0.0, length, n)
@@ -57,6 +60,8 @@ def function_length(f: Array, length: float, lines: Sequence[Line], z: float) ->
     slope = 8.0 * (rest[..., 3:-1] - rest[..., 1:-3]) - (rest[..., 4:] - rest[..., :-4])
     slope /= 12.0 * length / (n - 1)
     power, bend = (rest**2).mean(axis=(1, 2)), (slope**2).mean(axis=(1, 2))
+    if np.median(power) < LEAST_SHARE * np.median(f.var(axis=2).mean(axis=1)):
+        return None
     for omega in taken:
         below = _power_beside(rest, place, omega)
         power, bend = power + below, bend + below * omega**2

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from banklearn.posterior.explain import Estimate, InputExplanation, KernelExplanation
+    from banklearn.posterior.explain import (
+        Estimate,
+        InputExplanation,
+        KernelExplanation,
+        Oscillation,
+    )
 
 #: Inputs that are named one by one.
 NAMED = 5
@@ -75,7 +80,7 @@ def _relevance(ranked: list[InputExplanation]) -> list[str]:
 
 def _periods(one: InputExplanation) -> list[str]:
     out = []
-    for wave in one.oscillations:
+    for wave in _named(one):
         period = between(wave.period)
         if wave.of == "function":
             out.append(
@@ -90,9 +95,15 @@ def _periods(one: InputExplanation) -> list[str]:
     return out
 
 
+def _named(one: InputExplanation) -> list[Oscillation]:
+    """The oscillations worth a sentence: a line of a function that may be nothing is chance."""
+    hardly = one.relevance is not None and one.relevance.low < HARDLY
+    return [wave for wave in one.oscillations if not (hardly and wave.of == "function")]
+
+
 def _length_scale(one: InputExplanation, local: bool) -> str:
     assert one.length_scale is not None
-    apart = " apart from these periods" if one.oscillations else ""
+    apart = " apart from these periods" if _named(one) else ""
     where = ", near its median" if local and one.length_scale_of == "kernel" else ""
     subject = f"the {one.length_scale_of or 'kernel'}{apart}"
     return f"Along {one.name} {subject} has length scale {between(one.length_scale)}{where}"

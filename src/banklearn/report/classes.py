@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.posterior.calibration import reliability, top_class
+from banklearn.report.scores import score_names
 from banklearn.report.svg import inline_svg
 from banklearn.report.words import judged, number, percent, shown
 from banklearn.viz.reliability import ReliabilityDisplay
@@ -42,13 +43,24 @@ def class_scores(estimator: Any, X: Any, y: Any) -> dict[str, float]:
     return scores
 
 
+def _refuse_strange_classes(baseline: Any, y: Any) -> None:
+    if (class_codes(baseline.classes_, y) < 0).all():
+        raise ValueError(
+            f"None of the labels in y_test is a class of the baseline: y_test has "
+            f"{np.asarray(y).tolist()[0]!r}, the baseline was fitted to "
+            f"{np.asarray(baseline.classes_).tolist()[0]!r}. Fit both to the same labels."
+        )
+
+
 def summarise_classes(estimator: Any, X: Any, y: Any, baseline: Any) -> dict[str, Any]:
     """The part of a summary that only classifiers have."""
     p, codes = estimator.predict_proba(X), class_codes(estimator.classes_, y)
     names = [str(label) for label in np.asarray(estimator.classes_).tolist()]
-    scores = {type(estimator).__name__: class_scores(estimator, X, y)}
+    own, rival = score_names(estimator, baseline)
+    scores = {own: class_scores(estimator, X, y)}
     if baseline is not None:
-        scores[type(baseline).__name__] = class_scores(baseline, X, y)
+        _refuse_strange_classes(baseline, y)
+        scores[rival] = class_scores(baseline, X, y)
     confusion = np.zeros((len(names), len(names)), dtype=int)
     known = codes >= 0
     np.add.at(confusion, (codes[known], p[known].argmax(axis=1)), 1)

@@ -12,6 +12,12 @@ from scipy.stats import norm
 Array = NDArray[np.float64]
 
 
+def score_names(estimator: Any, baseline: Any) -> tuple[str, str]:
+    """What the scores of both are called, apart also where they are of one class."""
+    own, other = type(estimator).__name__, type(baseline).__name__
+    return own, f"{other} (baseline)" if other == own else other
+
+
 def point_scores(y: Array, predicted: Array) -> dict[str, float]:
     """Mean squared error, its root, and the share of variance explained, NaN where there is none.
 
@@ -46,9 +52,11 @@ def bank_scores(estimator: Any, X: Any, y: Array, level: float) -> dict[str, flo
 def rival_scores(estimator: Any, X: Any, y: Array, level: float) -> dict[str, float]:
     """Scores of another regressor.
 
-    Intervals and density are those of a normal law with the standard deviation that the regressor
-    gives; without one, only the scores of its predictions.
+    Intervals and density are its own, or those of a normal law with the standard deviation that
+    the regressor gives; without one, only the scores of its predictions.
     """
+    if hasattr(estimator, "log_predictive_density"):
+        return bank_scores(estimator, X, y, level)
     if "return_std" not in inspect.signature(estimator.predict).parameters:
         return point_scores(y, np.asarray(estimator.predict(X), dtype=float))
     mean, std = estimator.predict(X, return_std=True)

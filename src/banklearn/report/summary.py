@@ -11,13 +11,15 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.validation import _num_samples
 
 from banklearn._version import __version__
 from banklearn.posterior.extrapolation import THRESHOLD
 from banklearn.posterior.settling import least_draws
 from banklearn.report import checks
 from banklearn.report.classes import summarise_classes
-from banklearn.report.scores import bank_scores, rival_scores
+from banklearn.report.scores import bank_scores, rival_scores, score_names
 from banklearn.viz.marginal import Marginal, along, fitted_kernel, input_names
 from banklearn.viz.trace import chain_traces
 
@@ -25,6 +27,8 @@ Array = NDArray[np.float64]
 
 BAND = 0.9
 INTERVAL = 0.95
+#: What rows are to the fit.
+STANDINGS = ("kept out", "seen", "unknown")
 #: Inputs whose kernel and spectral density the page offers, and whose values it tabulates.
 MOST_CURVES, MOST_INPUTS = 8, 40
 
@@ -61,6 +65,11 @@ def summarise(
             "summarise reports on estimators with predict_interval or predict_proba_interval; "
             f"{type(estimator).__name__} has neither."
         )
+    if standing not in STANDINGS:
+        raise ValueError(
+            f"standing must be one of {', '.join(map(repr, STANDINGS))}, but is {standing!r}."
+        )
+    y_test = _one_target_a_row(X_test, y_test, classifier)
     learned = fitted_kernel(estimator)
     names = input_names(estimator) if names is None else list(names)
     parts = {
@@ -110,13 +119,27 @@ def summarise(
     return summary
 
 
+def _one_target_a_row(X: Any, y: Any, classifier: bool) -> NDArray[Any]:
+    """The targets (n,) of rows X, none of them missing."""
+    values: NDArray[Any] = column_or_1d(y, **({} if classifier else {"dtype": np.float64}))
+    if len(values) != _num_samples(X):
+        raise ValueError(f"X_test has {_num_samples(X)} rows, but y_test has {len(values)}.")
+    if values.dtype.kind == "O":
+        for row, label in enumerate(values):
+            if not isinstance(label, str) and str(label) in ("None", "nan", "<NA>", "NaT"):
+                raise ValueError(f"y_test has no label in row {row} (it holds {label!r}).")
+    assert_all_finite(values, input_name="y_test")
+    return values
+
+
 def _regression(estimator: Any, X: Any, y_test: Any, baseline: Any) -> dict[str, Any]:
     """The part of a summary that only regressors have."""
     y = np.asarray(y_test, dtype=float)
     lower, upper = estimator.predict_interval(X, INTERVAL)
-    scores = {type(estimator).__name__: bank_scores(estimator, X, y, INTERVAL)}
+    own, rival = score_names(estimator, baseline)
+    scores = {own: bank_scores(estimator, X, y, INTERVAL)}
     if baseline is not None:
-        scores[type(baseline).__name__] = rival_scores(baseline, X, y, INTERVAL)
+        scores[rival] = rival_scores(baseline, X, y, INTERVAL)
     return {
         "task": "regression",
         "scores": {name: _known(found) for name, found in scores.items()},

@@ -108,7 +108,7 @@ def is_number(kind: pa.DataType) -> bool:
 def numbers(column: Any) -> Array:
     """A column in float64, NaN where a value is missing."""
     if column.type != pa.float64():
-        column = column.cast(pa.float64())
+        column = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2**53 are rounded
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

@@ -287,8 +287,8 @@ def _label_arrays(classes: NDArray[Any]) -> tuple[str, Arrays]:
     if kind in "iuf" and np.array_equal(wide := classes.astype(_LABELS[kind]), classes):
         return classes.dtype.name, {"classes": wide}
     raise ModelFileError(
-        f"Labels of dtype {classes.dtype} cannot be saved in a model file; numbers, truth values "
-        "and strings can."
+        f"Labels of dtype {classes.dtype} cannot be saved in a model file; numbers (whole ones up "
+        "to 2**63 - 1), truth values and strings can."
     )
 
 

@@ -85,9 +85,14 @@ def fitted_kernel(estimator: Any) -> LearnedKernel:
     """The estimator's kernel, or a sentence that it has none yet."""
     kernel = getattr(estimator, "kernel_", None)
     if not isinstance(kernel, LearnedKernel):
+        advice = (
+            "Call fit first."
+            if hasattr(estimator, "n_frequencies")
+            else "Pass a fitted BankRegressor or BankClassifier, such as the one inside of it."
+        )
         raise ValueError(
             f"{type(estimator).__name__} has no learned kernel to show: it needs the attribute "
-            "kernel_. Call fit first."
+            f"kernel_. {advice}"
         )
     return kernel
 

@@ -71,13 +71,13 @@ class ReliabilityDisplay:
         wants(estimator, "predict_proba", "classification")
         p, truth = estimator.predict_proba(X), np.asarray(y)
         classes = list(estimator.classes_)
+        codes = [classes.index(v) if v in classes else -1 for v in truth.tolist()]
+        if max(codes) < 0:
+            raise ValueError(
+                "None of the labels in y is a class of the model: y has "
+                f"{truth.tolist()[0]!r}, the classes are {', '.join(map(str, classes))}."
+            )
         if positive is None:
-            codes = [classes.index(v) if v in classes else -1 for v in truth.tolist()]
-            if max(codes) < 0:
-                raise ValueError(
-                    "None of the labels in y is a class of the model: y has "
-                    f"{truth.tolist()[0]!r}, the classes are {', '.join(map(str, classes))}."
-                )
             chance, happened = top_class(p, codes)
             what = "the most probable class"
         elif positive in classes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import column_or_1d
 
-from banklearn.viz.marginal import input_names
+from banklearn.viz.marginal import fitted_kernel, input_names
 from banklearn.viz.style import CHAINS, INK, NAMED, new_axes, percent
 
 #: Markers of the classes, so that they are told apart without colour.
@@ -89,31 +91,35 @@ class DecisionSurfaceDisplay:
         max_rows : no more rows than this are drawn.
         ax : matplotlib axes, or None for a new figure.
         """
+        fitted_kernel(estimator)  # or a sentence
         names = input_names(estimator)
         if len(names) != 2:
             raise ValueError(
                 f"A decision surface needs two inputs, but the classifier has {len(names)}."
             )
-        rows = np.asarray(X, dtype=float)
+        rows = estimator._rows(X).X
+        y = None if y is None else column_or_1d(y)
+        if y is not None and len(y) != len(rows):
+            raise ValueError(f"X has {len(rows)} rows, but y has {len(y)}.")
         span = [_range(rows[:, i], resolution) for i in (0, 1)]
-        grid: Any = np.stack(np.meshgrid(*span), axis=2).reshape(-1, 2)
-        if hasattr(estimator, "feature_names_in_"):
-            # The same kind of table as X, so that names are checked and no warning is due.
-            grid = type(X)(dict(zip(names, grid.T, strict=True)))
+        grid = np.stack(np.meshgrid(*span), axis=2).reshape(-1, 2)
         shape = (resolution, resolution, len(estimator.classes_))
-        lower, upper = estimator.predict_proba_interval(grid, coverage)
+        with warnings.catch_warnings():  # the grid is in the order of the inputs, names or not
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            lower, upper = estimator.predict_proba_interval(grid, coverage)
+            probability = estimator.predict_proba(grid)
         shown = np.linspace(0, len(rows) - 1, min(len(rows), max_rows)).round().astype(int)
         display = cls(
             span[0],
             span[1],
-            estimator.predict_proba(grid).reshape(shape),
+            probability.reshape(shape),
             lower.reshape(shape),
             upper.reshape(shape),
             classes=estimator.classes_,
             names=(names[0], names[1]),
             coverage=coverage,
             points=None if y is None else rows[shown],
-            labels=None if y is None else np.asarray(y)[shown],
+            labels=None if y is None else y[shown],
         )
         return display.plot(ax)
 
