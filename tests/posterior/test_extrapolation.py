@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
 
-from banklearn import BankClassifier, BankRegressor
+from banklearn import BankClassifier, BankRegressor, load_model
 from banklearn.model.features import feature_rows
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
 from banklearn.posterior.extrapolation import prior_share
@@ -73,3 +75,24 @@ def test_a_decision_counts_where_a_row_comes_to_it():
     reach = np.stack([np.ones(600), 1.0 - p[:, 0]])
     np.testing.assert_allclose(share, prior_share(model.draws_, rows, model.trend_, reach))
     assert share[first].mean() < 0.8 * prior_share(model.draws_, rows, model.trend_)[first].mean()
+
+
+def test_rows_like_those_of_the_fit_are_not_doubtful_however_little_is_known(tmp_path):
+    """A straight line and much noise: much of the kernel's part is open, near and far."""
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:330], y[:330]
+    model = BankRegressor(24, n_chains=2, n_warmup=40, n_draws=20, random_state=0).fit(X, y)
+    found = model.extrapolation(X)
+    assert (found.prior_share > 0.25).mean() > 0.1
+    assert found.doubtful.mean() < 0.02
+    assert model.doubt_threshold_ == pytest.approx(np.quantile(found.prior_share, 0.99))
+    assert model.extrapolation(X + 1.0).doubtful.all()
+    np.testing.assert_array_equal(model.extrapolation(X, 0.25).doubtful, found.prior_share > 0.25)
+    model.save(tmp_path / "m.bank")
+    again = load_model(tmp_path / "m.bank")
+    assert again.doubt_threshold_ == model.doubt_threshold_
+    del again.provenance_["prior_share"]  # as in models of the time before
+    assert again.doubt_threshold_ == 0.25
+    order = np.random.default_rng(0).permutation(330)
+    turned = clone(model).fit(X[order], y[order])
+    assert turned.doubt_threshold_ == pytest.approx(model.doubt_threshold_, rel=1e-6)

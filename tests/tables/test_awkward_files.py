@@ -1,6 +1,7 @@
 """Tables as people have them: each is handled and explained, or refused by line and column."""
 
 import gzip
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -485,6 +486,9 @@ def test_points_for_thousands_as_the_other_columns_are_written(tmp_path):
     rows = lines("x;z;y", lambda i: f"{i},5;{'1.' if i % 2 else ''}{100 + i};{i * 7},25")
     learned, _ = numbers_of(at(tmp_path, "german.csv", rows))
     assert learned.X[1].tolist() == [1.5, 1101.0]
+    rows = lines("x;z;y", lambda i: f"{i},5;0.{100 + i};{i * 7},25")
+    learned, _ = numbers_of(at(tmp_path, "mixed.csv", rows))
+    assert learned.X[1].tolist() == [1.5, 0.101]
     rows = lines("x\tz\ty", lambda i: f"{i}.5\t{'1,' if i % 2 else ''}{100 + i}\t{i * 7}.25")
     learned, _ = numbers_of(at(tmp_path, "english.tsv", rows))
     assert learned.X[1].tolist() == [1.5, 1101.0]
@@ -540,3 +544,9 @@ def test_utf_16_without_a_mark(tmp_path):
     with pytest.raises(TableError, match="utf-16-le and utf-16-be"):
         read(path, ReadOptions(encoding="utf-16"))
     assert read(path, ReadOptions(encoding="utf-16-le")).n_rows == N
+
+
+def test_a_pipe_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TableError, match="is a pipe or a device"):
+        read(tmp_path / "pipe", ReadOptions())

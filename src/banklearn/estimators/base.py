@@ -360,6 +360,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         self.settling_ = None if found is None else found.plain()
         self.kernel_ = learned_kernel(self)
         self._look_back(rows, *self._sample)
+        share = self._prior_share_known(self._sample[0])
         self._memory = shelf.memory if shelf and self.warm_start else None
         # The first may hold the chains of the fit before.
         del self._resumption, self._probes, self._sample
@@ -367,7 +368,7 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         device = str(getattr(engine, "device", None) or "cpu")
         end = stopped_by(runs, interrupted, self.n_draws == "auto", found)
         self.provenance_ = provenance(
-            engine.n_rows, seconds, end, seed, device, self.settling_, self.schedule_
+            engine.n_rows, seconds, end, seed, device, self.settling_, self.schedule_, share
         )
         warn_at_end(self, runs, interrupted, found)
         warn_of_rounding(self, runs)

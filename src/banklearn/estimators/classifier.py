@@ -88,7 +88,7 @@ class BankClassifier(ClassifierMixin, BankBase):
     tree_ : ClassTree
         C - 1 decisions between two ranges of that order: node t, ``tree_.nodes[t]``, decides
         between ``classes_[stick_[first:middle]]`` and ``classes_[stick_[middle:last]]``.
-    kernel_, draws_, trace_, schedule_, settling_, provenance_
+    kernel_, draws_, trace_, schedule_, settling_, provenance_, doubt_threshold_
         As for :class:`BankRegressor`.
     trend_, input_scaling_, starting_point_, n_sweeps_, feature_names_in_, n_features_in_
         As for :class:`BankRegressor`.

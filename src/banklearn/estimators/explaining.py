@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from banklearn.estimators import parameters as check
+from banklearn.numerics.threads import limited_to
 from banklearn.posterior.diagnostics import Agreement, agreement
 from banklearn.posterior.explain import KernelExplanation, explain_kernel
 from banklearn.posterior.extrapolation import THRESHOLD, Extrapolation, prior_share
 from banklearn.posterior.functions import functions_by_chain
 from banklearn.posterior.predict import row_blocks
+from banklearn.posterior.relevance import any_order
+
+#: Training rows at which the prior share is looked at, and the quantile of it that is kept.
+KNOWN_ROWS, KNOWN = 400, 0.99
 
 
 class Explains:
@@ -23,6 +28,7 @@ class Explains:
     draws_: Any
     kernel_: Any
     trend_: Any
+    provenance_: Any
 
     def _reach(self, X: Any) -> NDArray[np.float64] | None:
         """By how much each function (T, n) counts at rows in model units; None: all alike."""
@@ -73,17 +79,36 @@ class Explains:
             )
         return agreement(values)
 
-    def extrapolation(self, X: Any, threshold: float = THRESHOLD) -> Extrapolation:
+    @property
+    def doubt_threshold_(self) -> float:
+        """The prior share from which a row is doubtful: a quarter, or what training rows have.
+
+        That is what 99 % of them stay below, where it is more. Models of the time when fits did
+        not look at it have a quarter.
+        """
+        return max(THRESHOLD, float(self.provenance_.get("prior_share") or 0.0))
+
+    def _prior_share_known(self, X: Any) -> float:
+        """The prior share that 99 % of training rows X, in model units, stay below."""
+        rows = X[any_order(X)[np.linspace(0, len(X) - 1, min(len(X), KNOWN_ROWS)).astype(int)]]
+        with limited_to(1):  # the same bits on any number of cores
+            share = prior_share(self.draws_, rows, self.trend_, self._reach(rows))
+        return float(np.quantile(share, KNOWN))
+
+    def extrapolation(self, X: Any, threshold: float | None = None) -> Extrapolation:
         """How far the predictive law of each row has fallen back to the prior.
 
         `prior_share` (n,) is the posterior variance of the latent function over the prior
         variance of the kernel's part, at most 1; `doubtful` (n,) marks rows where it exceeds the
-        threshold. With several decisions between classes each counts by the probability that
-        the row comes to it. Where much is left at the training rows too, compare with those. A
-        row that is not marked can still be predicted wrongly: a smooth kernel may continue with
-        confidence.
+        threshold, `doubt_threshold_` if None: a quarter, or more where training rows have more.
+        With several decisions between classes each counts by the probability that the row comes
+        to it. A row that is not marked can still be predicted wrongly: a smooth kernel may
+        continue with confidence.
         """
-        check.inside("threshold", threshold)
+        if threshold is None:
+            threshold = self.doubt_threshold_
+        else:
+            check.inside("threshold", threshold)
         rows = self._rows(X)
         share = np.empty(len(rows))
         for part in row_blocks(rows):

@@ -88,6 +88,7 @@ def polish(estimator: E, X: Any, y: Any, sample_weight: Any = None, *, max_iter:
     seconds = estimator.provenance_["seconds"] + time.monotonic() - begin
     out.provenance_ = {**estimator.provenance_, "seconds": round(seconds, 3), "polished": True}
     out.provenance_["settling"] = None
+    out.provenance_["prior_share"] = out._prior_share_known(estimator.input_scaling_(rows))
     return out
 
 

@@ -140,6 +140,8 @@ class BankRegressor(RegressorMixin, BankBase):
         sizes by quantity, the climb of the log likelihood. None for fewer than 8 draws per chain.
     provenance_ : dict
         Rows, seconds, seed, what ended the fit, versions; settling_ and schedule_ too.
+    doubt_threshold_ : float
+        The share of the kernel's prior variance above which :meth:`extrapolation` doubts a row.
     trend_, input_scaling_ : str and InputScaling
         The trend and the scaling of inputs that were chosen.
     starting_point_ : StartingPoint

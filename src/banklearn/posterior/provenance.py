@@ -32,13 +32,15 @@ def provenance(
     device: str = "cpu",
     settling: dict[str, Any] | None = None,
     schedule: list[dict[str, Any]] | None = None,
+    prior_share: float | None = None,
 ) -> dict[str, Any]:
     """Plain facts about a fit that just ended.
 
     stopped_by is "plan" where all sweeps were made, "settled" where chains that had settled needed
     no more, else "time", "interrupt" or "callback". rows counts equal rows once; device is where
     the statistic was summed; settling is what the last look at the chains found, schedule what
-    moves warm-up left to each chain, as plain data.
+    moves warm-up left to each chain, as plain data. prior_share is the share of the kernel's prior
+    variance that 99 % of the training rows stay below (see ``extrapolation``).
     """
     return {
         "rows": int(rows),
@@ -50,4 +52,5 @@ def provenance(
         "versions": versions(),
         "settling": settling,
         "schedule": schedule,
+        "prior_share": prior_share,
     }

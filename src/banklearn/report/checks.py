@@ -163,7 +163,7 @@ def _extrapolated(summary: dict[str, Any]) -> list[str]:
     told = (
         f"For {part['doubtful']} of {part['rows']} {judged(summary)} the predictive law has "
         f"fallen back to the prior (over {100 * part['threshold']:.0f} % of the prior variance is "
-        "left)"
+        f"left{', more than at nearly all training rows' if part.get('known') else ''})"
     )
     if 2 * part["doubtful"] > part["rows"]:
         return [

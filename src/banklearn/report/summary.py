@@ -101,7 +101,8 @@ def summarise(
         "extrapolation": {
             "doubtful": int(far.doubtful.sum()),
             "rows": len(far.doubtful),
-            "threshold": THRESHOLD,
+            "threshold": estimator.doubt_threshold_,
+            "known": estimator.doubt_threshold_ > THRESHOLD,
         },
         "chains": chains,
         "diagnostics": [checks.agreement(estimator, X_test), *checks.diagnostics(chains)],

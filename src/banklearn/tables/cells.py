@@ -139,8 +139,9 @@ def recognise_form(table: Table, name: str) -> Form:
     if shares[best] + infinite >= MEANT:
         if shares["plain"] == shares[best]:
             best = "plain"
-            if shares["decimal comma"] == shares[best] and _share(present, r"\.") > 0.0:
-                # 1.250 can be read in two ways: as the other columns are written.
+            two = shares["decimal comma"] == shares[best] and _share(present, r"\.") > 0.0
+            # 1.250 can be read in two ways, 0.125 cannot: as the other columns are written.
+            if two and _share(present, r"^[+-]?0\d*\.") == 0.0:
                 best = "decimal comma" if _has_cells(table, _DECIMAL_COMMA) else "plain"
         elif shares["thousands comma"] == shares[best] and (
             table.separator == "," or _has_cells(table, _DECIMAL_POINT)

@@ -48,6 +48,11 @@ def read(path: str | Path, options: ReadOptions | None = None) -> Table:
         raise TableError(f"{path} is a folder; name one file in it.")
     if not path.exists():
         raise TableError(f"{path} does not exist.")
+    if not path.is_file():
+        raise TableError(
+            f"{path} is a pipe or a device, but a table is read more than once: write it to a file "
+            "first."
+        )
     with path.open("rb") as file:
         start = file.read(8)
     for magic, what in _KNOWN_BINARY.items():
