@@ -10,8 +10,7 @@ are taken there than will be on all rows: up to FEW_OF_PART they begin there alr
 A GPU with few rows is different: a sweep there is waiting for decisions in memory, and steps are
 next to nothing (``work_of_step`` of its engine; with many rows they count as elsewhere). Where a
 step is CHEAP, gradient moves get their share of the work however many candidates are taken. No more
-than that: what is slow where many are taken is how they divide among components, and sweeps alone
-move it.
+than that: with more of them chains mix faster, and predict worse for it in the same time.
 
 Warm-up measures a, as a running mean, and the pace is frozen with it. Without a sweep of warm-up on
 all rows there are none: nobody knows what is taken there. Work is counted, not timed:
