@@ -24,7 +24,9 @@ def compare(
     task: use.TaskOption = "auto",
     max_time: Annotated[
         str,
-        typer.Option(help="Time for the comparison and what it predicts: 90s, 1h, or none."),
+        typer.Option(
+            help="Time for the whole comparison: 90s, 1h, or none. Reading is not cut short."
+        ),
     ] = "9m",
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     frequencies: Annotated[

@@ -67,6 +67,13 @@ class Contest:
         self.results[name].append(found.scores)
         self.ended_early += any("max_time" in sentence for sentence in found.warned)
 
+    def interrupt(self) -> None:
+        """The cells that are not there will not come."""
+        self.interrupted = True
+        for name, results in self.results.items():
+            for _ in range(self.folds - len(results)):
+                self.note(name, Unfinished("it was interrupted"))
+
 
 class Clock:
     """Deals out the time that is left of a limit in seconds; with none it never ends."""
@@ -127,48 +134,32 @@ def run(
     An interrupt leaves the cells that are not there yet unfinished, and those that are.
     """
     contest = Contest(len(parts))
-    try:
-        _run(worker, parts, task, frequencies, seed, clock, tell, contest)
-    except KeyboardInterrupt:
-        contest.interrupted = True
-        for name, results in contest.results.items():
-            for _ in range(len(parts) - len(results)):
-                contest.note(name, Unfinished("it was interrupted"))
-    return contest
-
-
-def _run(
-    worker: Worker,
-    parts: list[Part],
-    task: str,
-    frequencies: int,
-    seed: int,
-    clock: Clock,
-    tell: Callable[[str], None],
-    contest: Contest,
-) -> None:
-    worker.ready(clock.left())
-    worker.share(parts)
-    clock.go()
     stopped: dict[str, float] = {}  # seconds that were too few for a method
-    for name, f, cells_left in _order(len(parts)):
-        tell(f"{name}, fold {f + 1} of {len(parts)}")
-        mine = name == "BaNK"
-        waiting = time.monotonic()
-        worker.ready(clock.left())  # after a kill: no cell pays for a fresh process
-        clock.wait(time.monotonic() - waiting)
-        limits = clock.bank(cells_left) if mine else clock.rival(cells_left)
-        start = time.monotonic()
-        if not mine and limits.whole and limits.whole <= stopped.get(name, 0.0):
-            found: Any = Unfinished("an earlier fold had needed more time than was left")
-        else:
-            job = (score, name, f, task, frequencies, seed, limits.fit)
-            found = _guarded(worker, job, limits.whole)
-        if isinstance(found, Unfinished) and not found.failed:
-            stopped[name] = max(stopped.get(name, 0.0), limits.whole or 0.0)
-        if mine:
-            clock.learn(limits, time.monotonic() - start)
-        contest.note(name, found)
+    try:
+        worker.ready(clock.left())
+        worker.share(parts)
+        clock.go()
+        for name, f, cells_left in _order(len(parts)):
+            tell(f"{name}, fold {f + 1} of {len(parts)}")
+            mine = name == "BaNK"
+            waiting = time.monotonic()
+            worker.ready(clock.left())  # after a kill: no cell pays for a fresh process
+            clock.wait(time.monotonic() - waiting)
+            limits = clock.bank(cells_left) if mine else clock.rival(cells_left)
+            start = time.monotonic()
+            if not mine and limits.whole and limits.whole <= stopped.get(name, 0.0):
+                found: Any = Unfinished("an earlier fold had needed more time than was left")
+            else:
+                job = (score, name, f, task, frequencies, seed, limits.fit)
+                found = _guarded(worker, job, limits.whole)
+            if isinstance(found, Unfinished) and not found.failed:
+                stopped[name] = max(stopped.get(name, 0.0), limits.whole or 0.0)
+            if mine:
+                clock.learn(limits, time.monotonic() - start)
+            contest.note(name, found)
+    except KeyboardInterrupt:
+        contest.interrupt()
+    return contest
 
 
 def _guarded(worker: Worker, job: tuple[Any, ...], seconds: float | None) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from banklearn.posterior.calibration import class_codes
 from banklearn.report.scores import bank_scores, rival_scores
 
 #: Coverage at which intervals are judged.
@@ -33,8 +34,7 @@ def _numbers(model: Any, X: Any, y: Any, reference: Any) -> dict[str, float]:
 
 def _classes(model: Any, X: Any, y: Any, reference: Any) -> dict[str, float]:
     p = model.predict_proba(X)
-    position = {label: i for i, label in enumerate(model.classes_.tolist())}
-    codes = np.array([position.get(label, -1) for label in np.asarray(y).tolist()])
+    codes = class_codes(model.classes_, y)
     chosen = np.where(codes >= 0, p[np.arange(len(p)), np.maximum(codes, 0)], 0.0)
     labels, counts = np.unique(reference, return_counts=True)
     return {

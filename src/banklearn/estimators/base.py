@@ -266,10 +266,6 @@ class BankBase(Chooses, Explains, CallbackSupportMixin, BaseEstimator):
         """What is learned at the end, from the draws and some of the rows, in model units."""
 
     def _spread(self, client: Any, engine: Any, keys: RowKeys) -> Spread:
-        if not hasattr(client, "submit"):
-            raise TypeError(
-                f"client must be a dask.distributed.Client, but is {check.shown(client)}."
-            )
         if self._device not in ("auto", "cpu"):
             raise ValueError(
                 f"device={self._device!r} is for a fit on this machine; chains on a Dask cluster "

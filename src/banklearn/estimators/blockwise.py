@@ -14,6 +14,7 @@ from banklearn.engines.choose import of_dask
 from banklearn.engines.chunked import ChunkedEngine
 from banklearn.engines.mixed import Arithmetic
 from banklearn.engines.pieces import Piece
+from banklearn.estimators import parameters as check
 from banklearn.estimators.data import numeric_target, refuse_continuous, refuse_unsorted_labels
 from banklearn.estimators.progress import Reading
 from banklearn.likelihoods.base import Likelihood
@@ -196,6 +197,8 @@ class SourceData:
 
 def block_data(X: Any, y: Any, weight: Any, target: str | None, client: Any) -> BlockData | None:
     """Rows on disk or on a cluster; None for everything that is in memory."""
+    if client is not None and not hasattr(client, "submit"):
+        raise TypeError(f"client must be a dask.distributed.Client, but is {check.shown(client)}.")
     if of_dask(X):
         from banklearn.estimators.on_dask import DaskData
 

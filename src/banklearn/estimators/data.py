@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import validate_data as _validate_data
 
 from banklearn.limits import ADVICE, LARGEST
+from banklearn.posterior.calibration import is_no_label
 from banklearn.sources.values import are_dates, column_names, refuse_masked
 from banklearn.warned import warn_caller
 
@@ -141,7 +142,7 @@ def refuse_unsorted_labels(y: Any) -> None:
     if labels.dtype.kind != "O" or labels.ndim != 1:
         return
     for row, label in enumerate(labels):
-        if not isinstance(label, str) and str(label) in ("None", "nan", "<NA>", "NaT"):
+        if is_no_label(label):
             raise ValueError(
                 f"y has no label in row {row} (it holds {label!r}). Remove such rows, or give "
                 "them a label of their own."

@@ -46,6 +46,29 @@ def reliability(probability: ArrayLike, happened: ArrayLike, bins: int = 15) -> 
     return Reliability(predicted, observed, count)
 
 
+def is_no_label(value: object) -> bool:
+    """Whether what stands in the place of a label says that there is none."""
+    return not isinstance(value, str) and str(value) in ("None", "nan", "<NA>", "NaT")
+
+
+def class_codes(classes: ArrayLike, y: ArrayLike) -> NDArray[np.intp]:
+    """Positions of the labels among the classes, -1 for a label never seen."""
+    place = {label: i for i, label in enumerate(np.asarray(classes).tolist())}
+    return np.array([place.get(label, -1) for label in np.asarray(y).tolist()], dtype=np.intp)
+
+
+def known_codes(classes: ArrayLike, y: ArrayLike, name: str, whose: str) -> NDArray[np.intp]:
+    """As :func:`class_codes`; refused if none of the labels, which are called `name`, is known."""
+    codes = class_codes(classes, y)
+    if (codes < 0).all():
+        first, known = np.asarray(y).tolist()[0], np.asarray(classes).tolist()
+        raise ValueError(
+            f"None of the labels in {name} is a class of the {whose}: {name} has {first!r}, the "
+            f"classes are {', '.join(map(str, known))}."
+        )
+    return codes
+
+
 def top_class(probabilities: ArrayLike, codes: ArrayLike) -> tuple[Array, Array]:
     """Probability of the most probable class of each row, and whether it was the true one.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing as rows_of
 
 from banklearn.posterior.diagnostics import effective_sample_size, r_hat
+from banklearn.posterior.extrapolation import THRESHOLD
 from banklearn.report.figures import TRACED, thinned
 from banklearn.report.words import judged
 
@@ -163,7 +164,7 @@ def _extrapolated(summary: dict[str, Any]) -> list[str]:
     told = (
         f"For {part['doubtful']} of {part['rows']} {judged(summary)} the predictive law has "
         f"fallen back to the prior (over {100 * part['threshold']:.0f} % of the prior variance is "
-        f"left{', more than at nearly all training rows' if part.get('known') else ''})"
+        f"left{', more than at nearly all training rows' if part['threshold'] > THRESHOLD else ''})"
     )
     if 2 * part["doubtful"] > part["rows"]:
         return [

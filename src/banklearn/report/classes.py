@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from banklearn.posterior.calibration import reliability, top_class
+from banklearn.posterior.calibration import class_codes, known_codes, reliability, top_class
 from banklearn.report.scores import score_names
 from banklearn.report.svg import inline_svg
 from banklearn.report.words import judged, number, percent, shown
@@ -24,12 +24,6 @@ SCORES = (
 )
 
 
-def class_codes(classes: Any, y: Any) -> NDArray[np.intp]:
-    """Positions of the labels among the classes, -1 for a label never seen."""
-    place = {label: i for i, label in enumerate(np.asarray(classes).tolist())}
-    return np.array([place.get(label, -1) for label in np.asarray(y).tolist()], dtype=np.intp)
-
-
 def class_scores(estimator: Any, X: Any, y: Any) -> dict[str, float]:
     """Accuracy, and where there are probabilities, log loss and expected calibration error."""
     right = np.asarray(estimator.predict(X)) == np.asarray(y)
@@ -43,15 +37,6 @@ def class_scores(estimator: Any, X: Any, y: Any) -> dict[str, float]:
     return scores
 
 
-def _refuse_strange_classes(baseline: Any, y: Any) -> None:
-    if (class_codes(baseline.classes_, y) < 0).all():
-        raise ValueError(
-            f"None of the labels in y_test is a class of the baseline: y_test has "
-            f"{np.asarray(y).tolist()[0]!r}, the baseline was fitted to "
-            f"{np.asarray(baseline.classes_).tolist()[0]!r}. Fit both to the same labels."
-        )
-
-
 def summarise_classes(estimator: Any, X: Any, y: Any, baseline: Any) -> dict[str, Any]:
     """The part of a summary that only classifiers have."""
     p, codes = estimator.predict_proba(X), class_codes(estimator.classes_, y)
@@ -59,7 +44,7 @@ def summarise_classes(estimator: Any, X: Any, y: Any, baseline: Any) -> dict[str
     own, rival = score_names(estimator, baseline)
     scores = {own: class_scores(estimator, X, y)}
     if baseline is not None:
-        _refuse_strange_classes(baseline, y)
+        known_codes(baseline.classes_, y, "y_test", "baseline")  # or a sentence
         scores[rival] = class_scores(baseline, X, y)
     confusion = np.zeros((len(names), len(names)), dtype=int)
     known = codes >= 0

@@ -15,7 +15,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.validation import _num_samples
 
 from banklearn._version import __version__
-from banklearn.posterior.extrapolation import THRESHOLD
+from banklearn.posterior.calibration import is_no_label
 from banklearn.posterior.settling import least_draws
 from banklearn.report import checks
 from banklearn.report.classes import summarise_classes
@@ -102,7 +102,6 @@ def summarise(
             "doubtful": int(far.doubtful.sum()),
             "rows": len(far.doubtful),
             "threshold": estimator.doubt_threshold_,
-            "known": estimator.doubt_threshold_ > THRESHOLD,
         },
         "chains": chains,
         "diagnostics": [checks.agreement(estimator, X_test), *checks.diagnostics(chains)],
@@ -127,7 +126,7 @@ def _one_target_a_row(X: Any, y: Any, classifier: bool) -> NDArray[Any]:
         raise ValueError(f"X_test has {_num_samples(X)} rows, but y_test has {len(values)}.")
     if values.dtype.kind == "O":
         for row, label in enumerate(values):
-            if not isinstance(label, str) and str(label) in ("None", "nan", "<NA>", "NaT"):
+            if is_no_label(label):
                 raise ValueError(f"y_test has no label in row {row} (it holds {label!r}).")
     assert_all_finite(values, input_name="y_test")
     return values

@@ -157,13 +157,17 @@ def recognise_form(table: Table, name: str) -> Form:
 
 def _has_cells(table: Table, pattern: str) -> bool:
     """Whether some column of text is mostly written in this way."""
-    for name in table.names:
+
+    def mostly(name: str) -> bool:
         column = table.column(name)
-        if is_text(column):
-            present = column.filter(pa.array(~missing_cells(table, name, "number")))
-            if len(present) and _share(present, pattern) > 0.5:
-                return True
-    return False
+        if not is_text(column):
+            return False
+        present = column.filter(pa.array(~missing_cells(table, name, "number")))
+        return len(present) > 0 and _share(present, pattern) > 0.5
+
+    if pattern not in table.looked_up:
+        table.looked_up[pattern] = any(map(mostly, table.names))
+    return table.looked_up[pattern]
 
 
 def holds_booleans(table: Table, name: str) -> bool:

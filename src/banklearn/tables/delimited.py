@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -151,16 +152,19 @@ def _refuse_open_quote(
 def _refuse_swallowed_rows(path: Path, columns: list[Any], lines: Lines, separator: str) -> None:
     """Two stray quotation marks make one value of all rows between them."""
     width = len(columns)
-    for column in columns if width > 1 else ():
-        breaks = np.asarray(pc.count_substring(column, "\n"))
-        for row in np.flatnonzero(breaks >= FEWEST_SWALLOWED):
-            inside = column[int(row)].as_py().split("\n")[1:-1]
-            if all(line.count(separator) == width - 1 for line in inside):
-                raise TableError(
-                    f"{path.name}, line {int(lines[row])}: a quotation mark is opened there and "
-                    f"closed {int(breaks[row])} lines below, which makes one value of all rows "
-                    "between. Mend the quotation marks."
-                )
+    if width == 1:
+        return
+    # Only a record as high as that can hold such a value; how high the last one is nobody knows.
+    high = np.flatnonzero(np.diff(lines) > FEWEST_SWALLOWED).tolist()
+    for row, column in product([*high, len(lines) - 1], columns):
+        inside = column[row].as_py().split("\n")[1:-1]
+        swallowed = all(line.count(separator) == width - 1 for line in inside)
+        if swallowed and len(inside) + 1 >= FEWEST_SWALLOWED:
+            raise TableError(
+                f"{path.name}, line {int(lines[row])}: a quotation mark is opened there and closed "
+                f"{len(inside) + 1} lines below, which makes one value of all rows between. Mend "
+                "the quotation marks."
+            )
 
 
 def _wrong_width(

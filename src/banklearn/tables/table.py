@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +37,11 @@ class Table:
     unusable: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
+
+    @cached_property
+    def looked_up(self) -> dict[str, bool]:
+        """What was found out about all columns together, so that each column need not look."""
+        return {}
 
     @property
     def names(self) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from banklearn.posterior.calibration import Reliability, reliability, top_class
+from banklearn.posterior.calibration import Reliability, known_codes, reliability, top_class
 from banklearn.viz.style import INK, LEARNED, NAMED, SHADE, new_axes, tidy, wants
 
 
@@ -71,12 +71,7 @@ class ReliabilityDisplay:
         wants(estimator, "predict_proba", "classification")
         p, truth = estimator.predict_proba(X), np.asarray(y)
         classes = list(estimator.classes_)
-        codes = [classes.index(v) if v in classes else -1 for v in truth.tolist()]
-        if max(codes) < 0:
-            raise ValueError(
-                "None of the labels in y is a class of the model: y has "
-                f"{truth.tolist()[0]!r}, the classes are {', '.join(map(str, classes))}."
-            )
+        codes = known_codes(classes, truth, "y", "model")
         if positive is None:
             chance, happened = top_class(p, codes)
             what = "the most probable class"
